@@ -93,6 +93,8 @@ class Wanted:
 
     def no_match(self) -> InvalidInputError:
         """Return the error that no task is wanted."""
+        if not self.patterns:
+            return InvalidInputError("the suite has no tasks; expected at least one to run.")
         given = " or ".join(map(repr, self.patterns))
         return InvalidInputError(
             f"no task matches {given}; labels look like 'onnx-light/resnet50 k=8 share'."

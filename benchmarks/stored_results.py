@@ -141,7 +141,7 @@ def run(
     small: bool = False,
     seconds: float | None = None,
     workers: int | None = None,
-    filter: str | Collection[str] = (),  # noqa: A002
+    filter: str | Collection[str] | None = None,  # noqa: A002
     retry: str | Collection[str] = (),
     rerun: str | Collection[str] = (),
     quiet: bool = False,
@@ -185,6 +185,7 @@ def run(
     check_flags(small=small, quiet=quiet)
     if seconds is not None:
         seconds = positive_number("seconds", plain_value(seconds), LONGEST_SECONDS)
+    patterns = () if filter is None else names_in("filter", filter, "pattern")
     statuses = names_in("retry", retry)
     for status in statuses:
         find("status", status, dict.fromkeys(FAILURES))
@@ -193,7 +194,7 @@ def run(
         load_collection(str(suite), small=small),
         folder,
         make_engine("local", workers),
-        Wanted(statuses, names_in("filter", filter, "pattern"), names_in("rerun", rerun)),
+        Wanted(statuses, patterns, names_in("rerun", rerun)),
         seconds=seconds,
         console=progress_console(quiet),
     )

@@ -211,6 +211,20 @@ def test_tasks_that_match_any_filter_are_run(
     assert "no task matches 'one' or 'two'; labels look like" in done.stderr
 
 
+def test_a_suite_without_tasks_is_an_error(boundmark: Boundmark, tmp_path: Path) -> None:
+    """If files are optional and none of them is there, nothing is left to run."""
+    suite = tmp_path / "none.toml"
+    suite.write_text(
+        'description = "None."\nproblem = "pipeline"\nmethods = ["max-work"]\n'
+        "time_limit_seconds = 5\nmemory_limit_gib = 1\n"
+        '[[instances]]\nfile = "missing.json"\nk = [2]\noptional = true\n'
+    )
+    for more in ((), ("--dry-run",)):
+        done = boundmark("run", suite, "--out", tmp_path / "out", *more, check=False)
+        assert done.returncode == 2
+        assert "the suite has no tasks; expected at least one to run." in done.stderr
+
+
 def test_one_writer_at_a_time(boundmark: Boundmark, suite_file: Path, tmp_path: Path) -> None:
     """A second run into the same folder is refused while the first one writes."""
     import fcntl

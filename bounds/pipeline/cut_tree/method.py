@@ -199,8 +199,7 @@ class _Rise:
         self.allowed = graph.cache if self.is_loaded else 0
         self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
         self.weights = SetWeights(self.tensors, k, self.seed, self.settings.weights)
-        work = self.tensors.graph.work
-        self.current: FloatArray = work / max(1, int(work.sum())) * k
+        self.current: FloatArray = self.weights.by_work()
         self.above = self.known
         self.pace = _Pace()
 

@@ -353,11 +353,9 @@ class _Rise:
         weights = SetWeights(self.tensors, self.k, self.weigher.seed, settings.walks)
         if start is not None:
             weights.add_stages(start)
-        work = self.tensors.graph.work
-        begun = work / max(1, int(work.sum())) * self.k
         budget = self.budget.part(settings.walks_fraction)
         between = self.refuted, self.above
-        found = weights.for_largest(between, self.allowed, begun, budget)
+        found = weights.for_largest(between, self.allowed, weights.by_work(), budget)
         self.shared.tell(self.is_loaded, found)
         return self.shared.found(self.is_loaded)
 

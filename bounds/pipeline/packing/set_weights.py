@@ -82,7 +82,9 @@ class SetWeightSettings:
 
 @dataclass(eq=False)
 class SetWeights:
-    """Search for weights of one graph without overflow, limit after limit.
+    """Search for weights of one graph, limit after limit.
+
+    Overflow counts in what sets cost, but walks do not see it.
 
     Attributes
     ----------
@@ -114,6 +116,12 @@ class SetWeights:
         shape = (nodes, nodes)
         self._ends = csr_array((np.ones(at.shape[1], dtype=np.int64), (at[0], at[1])), shape=shape)
         self._end_counts = np.bincount(at[0], minlength=nodes)
+
+    def by_work(self) -> FloatArray:
+        """Return weights in proportion to work that come to k stages."""
+        work = self.tensors.graph.work
+        weights: FloatArray = work / max(1, int(work.sum())) * self.k
+        return weights
 
     def add(self, members: int) -> bool:
         """Add a set to the constraints on weights; return whether it is new."""
