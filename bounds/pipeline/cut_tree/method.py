@@ -347,7 +347,9 @@ class _Rise:
             state.counts[search.DEPTH] -= 1
             state.counts[search.IS_NEW] = 0
             ended = search.RUNNING
-            while ended == search.RUNNING and self.budget.spent() < until:
+            while ended == search.RUNNING and not self.budget.is_spent():
+                if self.budget.spent() >= until:
+                    break
                 ended = search.proceed(rule, state, branches)
             if ended != search.FOUND:
                 break

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from brute_force import all_edge_sets, instance, instances, optimum
@@ -14,8 +16,10 @@ from selection import examples
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
-from boundmark.bounds.pipeline.cut_tree import method
+from boundmark.bounds.pipeline.cut_tree import method, search
 from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights
+from boundmark.bounds.pipeline.packing.shared import Found
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.problems import method as methods
 from boundmark.problems.certificate import Certificate
@@ -110,6 +114,38 @@ def test_ends_by_itself(
     sample = PipelineInstance(random_graph(nodes, seed=1), k)
     reports = run(sample)
     assert reports[-1].kind == "cut-tree/1"
+
+
+def test_ends_in_time(
+    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
+) -> None:
+    """Time passes with each step of a tree; none is taken once it is up, also after a set is found.
+
+    A tree that has found one goes on for as long as the tree before took, here a thousand steps.
+    """
+    now, proceed, ends = [0.0], search.proceed, set()
+
+    def step(*arguments: Any) -> int:
+        now[0] += 1.0
+        ends.add(ended := proceed(*arguments))
+        return ended
+
+    monkeypatch.setattr(methods, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(search, "proceed", step)
+    monkeypatch.setattr(method, "_Pace", partial(method._Pace, seconds=1000.0))
+    # Weights so poor that the first tree finds a set.
+    monkeypatch.setattr(
+        SetWeights,
+        "for_largest",
+        lambda self, between, *others: Found(between[1] - 1, self.by_work(), ()),
+    )
+    sample = PipelineInstance(random_graph(40, seed=1), 3)
+    steps = CutTreeSettings(most_numbers=2**16, turn=40, first_part=1.0)
+    for seconds in (25, 50, 100, 200, 400, 800):
+        now[0] = 0.0
+        run(sample, seconds, steps)
+        assert now[0] <= seconds
+    assert search.FOUND in ends
 
 
 def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
