@@ -76,7 +76,8 @@ def compile_kernels(console: "Console", problem: str | None = None) -> None:
     """
     if are_compiled(problem):
         return
-    told = "compiling kernels, once after installation; up to a minute ..."
+    whose = f" of {problem}" if problem else ""
+    told = f"compiling kernels{whose}, once after installation; up to a minute ..."
     with console.status(told):
         if not console.is_terminal:
             console.print(told)

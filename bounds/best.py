@@ -45,6 +45,11 @@ class Best:
         return max(self.certified, self.claimed)
 
     @property
+    def proven(self) -> int:
+        """The best certified bound, 0 while there is none: no cost is less."""
+        return int(self.certified) if math.isfinite(self.certified) else 0
+
+    @property
     def is_proven(self) -> bool:
         """Whether the best solution is proven optimal."""
         return self.objective <= self.lower

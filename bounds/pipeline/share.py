@@ -69,7 +69,7 @@ def run(
     for step in steps:
         if budget.is_spent():
             break
-        step(instance.graph, budget).report(instance, "share", best)
+        step(instance.graph, budget).report(instance, "share", best, budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,36 +123,52 @@ class ShareTable:
     def certificate(self, instance: PipelineInstance, producer: str) -> Certificate:
         """Return the bound for an instance of this graph with its proof."""
         bound = self.bound(instance.k)
-        payload = {"threshold": bound - 1, "flows": self._flows(bound - 1, instance.k)}
-        return Certificate.of(instance, KIND, bound, payload, producer)
+        flows = [self.solver.flow(*cut) for cut in self._refuting_cuts(bound - 1, instance.k)]
+        return _certificate(instance, bound, flows, producer)
 
-    def report(self, instance: PipelineInstance, producer: str, best: Best) -> int:
+    def report(self, instance: PipelineInstance, producer: str, best: Best, budget: Budget) -> int:
         """Report the bound for an instance if it is better than the best one; return it.
 
-        Its proof takes a minimum cut per node, seconds on thousands of nodes.
+        Its proof takes a minimum cut per node, seconds on a thousand nodes. If the time is up
+        before, nothing is reported.
         """
         bound = self.bound(instance.k)
         if bound > best.certified:
-            best.bound(self.certificate(instance, producer))
+            flows = self._in_time(self._refuting_cuts(bound - 1, instance.k), budget)
+            if flows is not None:
+                best.bound(_certificate(instance, bound, flows, producer))
         return bound
 
     def flows(self, threshold: int) -> list[dict[str, Any]]:
         """Return flows that prove `io` at a threshold, for the nodes where it is not 0."""
+        return [self.solver.flow(*cut) for cut in self._largest_cuts(threshold)]
+
+    def flows_in_time(self, threshold: int, budget: Budget) -> list[dict[str, Any]] | None:
+        """Return the same; None if the time is up before all are computed."""
+        return self._in_time(self._largest_cuts(threshold), budget)
+
+    def _in_time(self, cuts: list[tuple[int, int]], budget: Budget) -> list[dict[str, Any]] | None:
+        flows = []
+        for cut in cuts:
+            if not self.solver.keeps(*cut) and budget.is_spent():
+                return None
+            flows.append(self.solver.flow(*cut))
+        return flows
+
+    def _largest_cuts(self, threshold: int) -> list[tuple[int, int]]:
+        """Return each node with the io weight that proves most, where that is more than 0."""
         io_by_weight = self._io_by_weight(threshold)
         best, io = io_by_weight.argmax(axis=1), io_by_weight.max(axis=1)
-        return [
-            self.solver.flow(int(self.nodes[i]), int(self.io_weights[best[i]]))
-            for i in np.flatnonzero(io > 0)
-        ]
+        return [(int(self.nodes[i]), int(self.io_weights[best[i]])) for i in np.flatnonzero(io > 0)]
 
     def _io_by_weight(self, threshold: int) -> IntArray:
         steps = self.io_weights - 1
         return -(-np.maximum(self.cuts - threshold, 0) // steps)
 
-    def _flows(self, threshold: int, k: int) -> list[dict[str, Any]]:
-        """Return few flows that refute a threshold."""
+    def _refuting_cuts(self, threshold: int, k: int) -> list[tuple[int, int]]:
+        """Return the nodes and io weights of few cuts that refute a threshold."""
         if threshold < self.node_bound:
-            return [self.solver.flow(self.node, io_weight=1)]
+            return [(self.node, 1)]
         io_by_weight = self._io_by_weight(threshold)
         best = io_by_weight.argmax(axis=1)
         io = io_by_weight.max(axis=1).tolist()
@@ -161,11 +177,15 @@ class ShareTable:
         for demand, room in ((work, threshold), (loaded, threshold + self.graph.cache)):
             needed = _needed(demand.tolist(), io, room, k)
             if needed is not None:
-                return [
-                    self.solver.flow(int(self.nodes[i]), int(self.io_weights[best[i]]))
-                    for i in needed
-                ]
+                return [(int(self.nodes[i]), int(self.io_weights[best[i]])) for i in needed]
         raise AssertionError("the compiled test refutes a threshold that exact arithmetic does not")
+
+
+def _certificate(
+    instance: PipelineInstance, bound: int, flows: list[dict[str, Any]], producer: str
+) -> Certificate:
+    payload = {"threshold": bound - 1, "flows": flows}
+    return Certificate.of(instance, KIND, bound, payload, producer)
 
 
 def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | None:
@@ -226,12 +246,13 @@ class GrowingTable:
         self._done = 0
 
     def until(self, budget: Budget | None) -> ShareTable:
-        """Return the table with cuts of as many nodes as there is time for; None for all.
+        """Return the table with cuts of as many nodes as half of the time allows; None for all.
 
-        The other nodes have cuts of 0, which say nothing. So bounds are valid, but lower.
+        The other nodes have cuts of 0, which say nothing. So bounds are valid, but lower. Flows for
+        a proof take about as long as the table.
         """
-        table = self._table
-        while self._done < len(table.nodes) and not (budget and budget.is_spent()):
+        table, part = self._table, budget and budget.part(0.5)
+        while self._done < len(table.nodes) and not (part and part.is_spent()):
             # Looking at the clock may let another method compute some.
             some = slice(self._done, self._done + NODES_AT_A_TIME)
             table.cuts[some] = table.solver.table(table.nodes[some], table.io_weights)

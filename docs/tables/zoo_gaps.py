@@ -1,9 +1,10 @@
-"""Print gaps of the zoo's graphs: `python docs/tables/zoo_gaps.py RESULTS`.
+"""Print gaps of models' graphs: `python docs/tables/zoo_gaps.py RESULTS`.
 
 `docs/tables/gaps.py` makes a page of what it prints.
 
 For each graph and number of stages, how far the best verified partition of a results folder can be
-from the optimum, by the folder's best certified bound.
+from the optimum, by the folder's best certified bound. Suites `weekly/zoo` and `weekly/nasnet` make
+such folders.
 """
 
 import json
@@ -20,10 +21,12 @@ from boundmark.reports.stored.store import ResultStore
 def gap_table(rows: pd.DataFrame) -> str:
     """Return a Markdown table with a line for each graph and a column for each number of stages.
 
+    Graphs of the zoo come first, in the order of its index, then others by their number of nodes.
+
     Parameters
     ----------
     rows
-        Rows of a results folder of suite `weekly/zoo`, or a part of it.
+        Rows of a results folder of suite `weekly/zoo` or `weekly/nasnet`, or a part of it.
     """
     named = rows.assign(k=[json.loads(params)["k"] for params in rows["instance_params"]])
     best = named.groupby(["instance", "k"]).agg(
@@ -35,10 +38,11 @@ def gap_table(rows: pd.DataFrame) -> str:
         f"| graph | nodes | {' | '.join(f'k = {k}' for k in stages)} |",
         f"| --- | ---: |{' ---: |' * len(stages)}",
     ]
-    for graph, known in index().items():
-        if graph in set(named["instance"]):
-            shown = " | ".join(cells.get((graph, k), "not measured") for k in stages)
-            lines.append(f"| {graph} | {known['nodes']:,} | {shown} |")
+    nodes = named.groupby("instance")["nodes"].first()
+    others = nodes.drop(index(), errors="ignore").sort_values(kind="stable")
+    for graph in [*(graph for graph in index() if graph in nodes), *others.index]:
+        shown = " | ".join(cells.get((graph, k), "not measured") for k in stages)
+        lines.append(f"| {graph} | {nodes[graph]:,} | {shown} |")
     return "\n".join(lines)
 
 

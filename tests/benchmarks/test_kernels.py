@@ -1,10 +1,12 @@
 """Whether kernels are compiled, for a line that says so."""
 
 import importlib.metadata
+import io
 import os
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from boundmark.benchmarks import kernels
 
@@ -39,3 +41,20 @@ def test_marked_until_a_source_changes(tmp_path: Path, monkeypatch: pytest.Monke
     assert not kernels.are_compiled()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert kernels.are_compiled()
+
+
+def test_says_whose_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite of several problems prints a line for each, once."""
+    compiled: set[str | None] = set()
+    monkeypatch.setattr(kernels, "are_compiled", lambda problem=None: problem in compiled)
+    monkeypatch.setattr(kernels, "mark_compiled", compiled.add)
+    monkeypatch.setattr(kernels, "methods", lambda problem: {})
+    printed = io.StringIO()
+    console = Console(file=printed, width=120)
+    for problem in ("pipeline", "ordering", "pipeline", None):
+        kernels.compile_kernels(console, problem)
+    assert [line.split(",")[0] for line in printed.getvalue().splitlines()] == [
+        "compiling kernels of pipeline",
+        "compiling kernels of ordering",
+        "compiling kernels",
+    ]

@@ -149,10 +149,10 @@ def run(
             f"the graph has {instance.nodes:,} nodes; expected at most {LARGEST_CUT_GRAPH:,}."
         )
     best = Best.before(instance, progress)
-    tables(instance.graph, budget).report(instance, PRODUCER, best)
+    tables(instance.graph, budget).report(instance, PRODUCER, best, budget)
     shared = shared or SharedWeights()
     start = shared.start or quick_partition(
-        instance, seed, budget.part(settings.start_fraction), int(best.certified)
+        instance, seed, budget.part(settings.start_fraction), best.proven
     )
     above = int(min(best.objective, instance.objective(start)))
     rise = _Rise(instance, budget, best, settings, seed, above, shared)
@@ -206,7 +206,7 @@ class _Rise:
     @property
     def refuted(self) -> int:
         """The largest threshold that is refuted."""
-        return int(self.best.certified) - 1
+        return self.best.proven - 1
 
     @property
     def cost(self) -> int:

@@ -5,7 +5,6 @@ above k. How far below the last such threshold one is decides how long its proof
 takes three to six times as long for each percent.
 """
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -171,7 +170,7 @@ def run(
     if not precision >= 0:
         raise InvalidInputError(f"packing: precision is {precision}; expected 0 or more.")
     best = Best.before(instance, progress)
-    known = int(best.certified) if math.isfinite(best.certified) else 0
+    known = best.proven
     shared = shared or SharedWeights()
     start = shared.start or quick_partition(
         instance, seed, budget.part(settings.start_fraction), known
@@ -242,7 +241,7 @@ def report_rising_bounds(
         )
     table = tables(instance.graph, budget)
     best = Best.before(instance, progress)
-    refuted = max(table.report(instance, PRODUCER, best), known.bound) - 1
+    refuted = max(table.report(instance, PRODUCER, best, budget), known.bound) - 1
     graph = instance.graph
     overflow = max(0, int(graph.param_load.sum()) - graph.cache)
     above = int(graph.work.sum()) + overflow if known.below is None else known.below

@@ -174,7 +174,7 @@ def report_rising_bounds(
         )
     table = tables(instance.graph, budget)
     best = Best.before(instance, progress)
-    first = table.report(instance, producer, best)
+    first = table.report(instance, producer, best, budget)
     for formulation in formulate(table, first):
         _rise(Tree(instance, table, formulation, budget), best, producer, settings)
 
@@ -281,15 +281,23 @@ class _Report:
     @property
     def proven(self) -> int:
         """The best bound so far."""
-        return int(self.best.certified)
+        return self.best.proven
 
     def at(self, threshold: int) -> int:
-        """Check and report the tree's bound at a threshold; return 0 if it cannot be better."""
+        """Check and report the tree's bound at a threshold.
+
+        Return 0 if it cannot be better, or if there is too little time: turns of other methods may
+        have used up what was kept for a check.
+        """
         tree = self.tree
         if (tree.bound if threshold == tree.threshold else threshold + 1) <= self.proven:
             return 0
+        if tree.budget.remaining() < self.seconds:
+            return 0
         instance, kind, began = tree.instance, tree.formulation.kind, tree.budget.spent()
         payload = tree.payload(threshold)
+        if payload is None:
+            return 0
         unproven = Certificate.of(instance, kind, 0, payload, self.producer)
         try:
             bound = checker.check_certificate(instance.to_json(), unproven.to_json())

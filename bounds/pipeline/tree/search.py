@@ -281,11 +281,14 @@ class Tree:
         self._push(second)
         return True
 
-    def payload(self, threshold: int) -> dict[str, Any]:
-        """Return the certificate's payload.
+    def payload(self, threshold: int) -> dict[str, Any] | None:
+        """Return the certificate's payload; None if the time is up before.
 
         The multipliers are valid for any threshold; they prove less at larger ones.
         """
+        flows = self.table.flows_in_time(threshold, self.budget)
+        if flows is None:
+            return None
         demand = self.formulation.demand
         rows = TREE_FAMILIES if demand is None else (*TREE_FAMILIES, "demand")
         nodes: list[Any] = []
@@ -297,7 +300,6 @@ class Tree:
             else:
                 nodes.append(list(node.choice or ()))
                 waiting += [node.children[1], node.children[0]]
-        flows = self.table.flows(threshold)
         payload = {"threshold": threshold, "flows": flows, "nodes": nodes}
         return payload if demand is None else {**payload, "demand": demand.amounts.tolist()}
 

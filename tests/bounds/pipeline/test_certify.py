@@ -152,7 +152,7 @@ def test_what_methods_prove_by_turns_is_accepted(
     looks = itertools.count()
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
     sample = layers(width, depth, k)
-    reports = certified(sample, 5, ideals=100)
+    reports = certified(sample, 8, ideals=100)
     assert reports.bounds[-1].kind not in {"mean-work/1", "separation/1", "share/1"}
     assert reports.bounds[-1].bound <= min(map(sample.objective, reports.solutions))
 

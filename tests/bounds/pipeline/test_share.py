@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from brute_force import instance, stage_cost
@@ -10,10 +11,10 @@ from recording import Recorder
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.cut_tree import method as cut_tree
+from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
 from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
 from boundmark.bounds.pipeline.tree.methods import run_mip_tree
-from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -52,21 +53,41 @@ def test_only_what_is_better_is_proven(
     """A proof takes a minimum cut per node, and is not made in vain."""
     sample, bound = PipelineInstance(graph, 4), table.bound(4)
     proofs: list[int] = []
-    proof = ShareTable.certificate
+    flow = MinimumCuts.flow
 
-    def certificate(self: ShareTable, instance: PipelineInstance, producer: str) -> Certificate:
-        proofs.append(instance.k)
-        return proof(self, instance, producer)
+    def counted(self: MinimumCuts, node: int, io_weight: int) -> dict[str, Any]:
+        proofs.append(node)
+        return flow(self, node, io_weight)
 
-    monkeypatch.setattr(ShareTable, "certificate", certificate)
+    monkeypatch.setattr(MinimumCuts, "flow", counted)
     recorder = Recorder()
     best = Best(sample, recorder, certified=bound + more)
-    assert table.report(sample, "share", best) == bound
+    assert table.report(sample, "share", best, Budget(60)) == bound
     assert [report.bound for report in recorder.bounds] == [bound] * reported
-    assert len(proofs) == reported
+    count = len(proofs)
+    assert (count > 0) == reported
     for run in (packing.run, cut_tree.run, run_mip_tree):
         run(sample, Budget(0), 1, best, tables=lambda graph, budget: table)
-    assert len(proofs) == reported
+    assert len(proofs) == count
+
+
+def test_proofs_end_in_time(graph: PipelineGraph) -> None:
+    """All flows of a thousand nodes take seconds; without all of them, nothing is proven."""
+    sample, table = PipelineInstance(graph, 4), share_table(graph)
+    bound, recorder = table.bound(4), Recorder()
+    assert table.report(sample, "share", Best(sample, recorder), _Looks(10.0)) == bound
+    assert not recorder.bounds
+    assert table.flows_in_time(bound, _Looks(10.0)) is None
+    # What has been computed so far is kept, and needs no look at the clock.
+    flows = table.flows(bound)
+    assert len(flows) > 20
+    assert table.flows_in_time(bound, _Looks(0.0)) == flows
+    assert table.report(sample, "share", Best(sample, recorder), _Looks(0.0)) == bound
+    assert [report.bound for report in recorder.bounds] == [bound]
+    for run in (packing.run, cut_tree.run, run_mip_tree):
+        recorder = Recorder()
+        run(sample, Budget(0), 1, recorder)
+        assert not recorder.bounds
 
 
 def test_bound_falls_as_stages_are_added(table: ShareTable) -> None:
@@ -152,7 +173,7 @@ def test_table_goes_on_where_the_time_was_up(graph: PipelineGraph, table: ShareT
     sample = PipelineInstance(graph, 4)
     bounds = []
     for _ in range(40):
-        some = growing.until(_Looks(3.0))
+        some = growing.until(_Looks(7.0))
         certificate = some.certificate(sample, "share")
         bounds.append(certificate.bound)
         checked = checker.check_certificate(sample.to_json(), certificate.to_json())

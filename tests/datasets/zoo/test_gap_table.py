@@ -9,17 +9,21 @@ def test_gaps_are_those_of_the_best_rows() -> None:
     module = load_script("zoo_gaps")
     rows = pd.DataFrame(
         [
-            ("resnet-18", '{"k": 4}', 12, None),
-            ("resnet-18", '{"k": 4}', 11, 9),
-            ("resnet-18", '{"k": 4}', None, 10),
-            ("resnet-18", '{"k": 16}', 5, 5),
-            ("alexnet", '{"k": 16}', 5, None),
+            ("nasnet-small-1", 575, '{"k": 4}', 7, 7),
+            ("nasnet-b", 30, '{"k": 4}', 7, 7),
+            ("alexnet", 20, '{"k": 16}', 5, None),
+            ("resnet-18", 69, '{"k": 4}', 12, None),
+            ("resnet-18", 69, '{"k": 4}', 11, 9),
+            ("resnet-18", 69, '{"k": 4}', None, 10),
+            ("resnet-18", 69, '{"k": 16}', 5, 5),
         ],
-        columns=["instance", "instance_params", "objective", "bound_certified"],
+        columns=["instance", "nodes", "instance_params", "objective", "bound_certified"],
     ).astype({"objective": "Int64", "bound_certified": "Int64"})
     assert module.gap_table(rows).splitlines() == [
         "| graph | nodes | k = 4 | k = 16 |",
         "| --- | ---: | ---: | ---: |",
         "| resnet-18 | 69 | 10.00 % | optimal |",
         "| alexnet | 20 | not measured | none |",
+        "| nasnet-b | 30 | optimal | not measured |",
+        "| nasnet-small-1 | 575 | optimal | not measured |",
     ]
