@@ -1,5 +1,7 @@
 """Lower bounds for `pipeline`, on random graphs of four edges per operator and training graphs."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from boundmark.benchmarks.model import named_instance
@@ -68,6 +70,25 @@ class Share:
     # asv takes upward steps for regressions, so it tracks the shortfall and not the bound.
     def track_shortfall_to_all_work(self, nodes: int) -> float:
         return 1.0 - share_table(self.graph).bound(8) / int(self.graph.work.sum())
+
+
+class ShareProofs:
+    """Flows of a certificate on NASNet-A with 905 operators: computed, and again at another k."""
+
+    timeout = 300
+
+    def setup(self) -> None:
+        instance = named_instance("cells/nasnet-mobile-101", {"k": "8"}, "pipeline").instance
+        assert isinstance(instance, PipelineInstance)
+        self.instance = instance
+        self.table = share_table(instance.graph)
+        self.table.certificate(instance, "share")
+
+    def time_first_flows(self) -> None:
+        replace(self.table, solver=MinimumCuts(self.instance.graph)).flows(self.table.bound(8))
+
+    def time_flows_that_are_kept(self) -> None:
+        self.table.flows(self.table.bound(9))
 
 
 class Separation:
