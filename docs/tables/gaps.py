@@ -195,6 +195,7 @@ def parts() -> dict[str, str]:
         "plain graphs": random_graph_table(read("plain-methods"), read("plain-graphs")),
         "held-out": whole("held-out", 1),
         "zoo": zoo_table(read("zoo")),
+        "nasnet": whole("nasnet", 1),
         "training": whole("training", 1),
         "placements": placement_table(read("placements")),
         "defaults": whole("defaults-by-tool", 1),
