@@ -65,7 +65,7 @@ class Packing:
         self.refuter.attempt(whole, self.limit, Budget(60))
 
     def time_grow(self, graph: str) -> None:
-        self.weigher.grow(self.weights, self.limit, unit_of(self.limit))
+        self.weigher.grow(self.weights, self.limit, unit_of(self.limit), Budget(60))
 
     def time_pack(self, graph: str) -> None:
         whole, unit = self.weigher.integers(self.weights), unit_of(self.limit)

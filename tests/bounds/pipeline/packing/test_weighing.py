@@ -1,4 +1,5 @@
 import itertools
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from unittest import mock
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from selection import examples
 
-from boundmark.bounds.pipeline.packing.pool import Pool
+from boundmark.bounds.pipeline.packing.pool import Pool, unit_of
 from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
 from boundmark.bounds.pipeline.packing.weighing import (
     LARGEST_SUM,
@@ -25,6 +26,7 @@ from boundmark.bounds.pipeline.packing.weighing import (
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def all_packings(sample: PipelineInstance, limit: int) -> np.ndarray:
@@ -184,3 +186,34 @@ def test_a_known_partition_limits_weights(sample: PipelineInstance, k: int) -> N
     with mock.patch.object(Weigher, "grow", return_value=0):
         found = weigher.at(limit, np.ones(sample.nodes), Budget(20))
     assert found.lower <= k * (1 + 1e-6)
+
+
+class _Looks(Budget):
+    """A budget that ends when it has been looked at a number of times."""
+
+    def remaining(self) -> float:
+        object.__setattr__(self, "wall_seconds", self.wall_seconds - 1)
+        return max(0.0, self.wall_seconds)
+
+
+def test_growth_looks_at_the_clock(random_graph: Callable[..., PipelineGraph]) -> None:
+    """Growing sets of hundreds of nodes takes milliseconds each; all are within the limit."""
+    graph = random_graph(60, 1)
+    tensors, limit = Tensors.of(graph), int(graph.work.sum()) // 4
+    unit = unit_of(limit)
+    few = replace(WeighingSettings(), effort_at_a_time=10 * 60**2)
+
+    def grown(looks: float) -> dict[int, int]:
+        weigher = Weigher(tensors, 4, whole_of(graph, limit), settings=few)
+        known = len(weigher.pool.members)
+        added = weigher.grow(graph.work / limit, limit, unit, _Looks(looks))
+        assert len(weigher.pool.members) == known + added
+        return dict(zip(weigher.pool.members[known:], weigher.pool.costs[known:], strict=True))
+
+    assert not grown(1)
+    some, more = grown(3), grown(100)
+    assert 0 < len(some) < len(more)
+    assert some.items() <= more.items()
+    for members, cost in more.items():
+        assert tensors.is_convex(members)
+        assert cost == tensors.cost(members) <= limit
