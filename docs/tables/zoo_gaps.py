@@ -4,7 +4,7 @@
 
 For each graph and number of stages, how far the best verified partition of a results folder can be
 from the optimum, by the folder's best certified bound. Suites `weekly/zoo` and `weekly/nasnet` make
-such folders.
+such folders. Only the newest version of each method counts.
 """
 
 import json
@@ -28,6 +28,9 @@ def gap_table(rows: pd.DataFrame) -> str:
     rows
         Rows of a results folder of suite `weekly/zoo` or `weekly/nasnet`, or a part of it.
     """
+    # A folder that went on after a change has several versions of a method.
+    newest = rows.groupby(["instance", "instance_params", "method"])["method_version"]
+    rows = rows[rows["method_version"] == newest.transform("max")]
     named = rows.assign(k=[json.loads(params)["k"] for params in rows["instance_params"]])
     best = named.groupby(["instance", "k"]).agg(
         cost=("objective", "min"), bound=("bound_certified", "max")
