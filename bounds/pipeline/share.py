@@ -149,7 +149,7 @@ class ShareTable:
 
     def _in_time(self, cuts: list[tuple[int, int]], budget: Budget) -> list[dict[str, Any]] | None:
         """Return flows for cuts; None if the time is up before, unless they are few."""
-        flows = []
+        flows: list[dict[str, Any]] = []
         for cut in cuts:
             is_quick = len(flows) < NODES_AT_A_TIME or self.solver.keeps(*cut)
             if not is_quick and budget.is_spent():
