@@ -234,9 +234,13 @@ class GrowingTable:
     ----------
     io_weights
         Weights a, ascending from above 1, each a divisor of the last one.
+    part
+        Part of the time that is left for the table, at most: flows for a proof take about as long.
     """
 
-    def __init__(self, graph: PipelineGraph, io_weights: Sequence[int] = IO_WEIGHTS) -> None:
+    def __init__(
+        self, graph: PipelineGraph, io_weights: Sequence[int] = IO_WEIGHTS, part: float = 0.5
+    ) -> None:
         takes_share = graph.work > 0
         if not graph.is_cached:
             takes_share |= graph.param_load > 0
@@ -245,16 +249,15 @@ class GrowingTable:
         node, node_bound = largest_node_cut(graph, solver)
         cuts = np.zeros((len(nodes), len(io_weights)), dtype=np.int64)
         self._table = ShareTable(graph, nodes, frozen(io_weights), cuts, node, node_bound, solver)
-        self._done = 0
+        self._done, self._part = 0, part
 
     def until(self, budget: Budget | None) -> ShareTable:
-        """Return the table with cuts of as many nodes as half of the time allows; None for all.
+        """Return the table with cuts of as many nodes as its time allows; None for all.
 
-        The other nodes have cuts of 0, which say nothing. So bounds are valid, but lower. Flows for
-        a proof take about as long as the table.
+        The other nodes have cuts of 0, which say nothing. So bounds are valid, but lower.
         """
-        table, part = self._table, budget and budget.part(0.5)
-        while self._done < len(table.nodes) and not (part and part.is_spent()):
+        table, own = self._table, budget and budget.part(self._part)
+        while self._done < len(table.nodes) and not (own and own.is_spent()):
             # Looking at the clock may let another method compute some.
             some = slice(self._done, self._done + NODES_AT_A_TIME)
             table.cuts[some] = table.solver.table(table.nodes[some], table.io_weights)

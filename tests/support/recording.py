@@ -1,4 +1,4 @@
-"""Runs a method and keeps what it reports."""
+"""Runs a method and keeps what it reports; a budget that counts looks instead of seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +10,15 @@ from boundmark.problems.problem import Instance, ParameterValue, Solution
 
 # Evolution and sampling repeat the same step; a few evaluations show what it does on a tiny graph.
 FEW_EVALUATIONS = {"samples": 20, "population": 5, "generations": 3, "evaluations": 30}
+
+
+class LooksBudget(Budget):
+    """A budget that ends when it has been looked at a number of times."""
+
+    def remaining(self) -> float:
+        """Return the looks left, in seconds."""
+        object.__setattr__(self, "wall_seconds", self.wall_seconds - 1)
+        return max(0.0, self.wall_seconds)
 
 
 @dataclass

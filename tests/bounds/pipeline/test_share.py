@@ -6,7 +6,7 @@ import pytest
 from brute_force import instance, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
-from recording import Recorder
+from recording import LooksBudget, Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
@@ -75,14 +75,14 @@ def test_proofs_end_in_time(graph: PipelineGraph) -> None:
     """All flows of a thousand nodes take seconds; without all of them, nothing is proven."""
     sample, table = PipelineInstance(graph, 4), share_table(graph)
     bound, recorder = table.bound(4), Recorder()
-    assert table.report(sample, "share", Best(sample, recorder), _Looks(10.0)) == bound
+    assert table.report(sample, "share", Best(sample, recorder), LooksBudget(10.0)) == bound
     assert not recorder.bounds
-    assert table.flows_in_time(bound, _Looks(10.0)) is None
+    assert table.flows_in_time(bound, LooksBudget(10.0)) is None
     # What has been computed so far is kept, and needs no look at the clock.
     flows = table.flows(bound)
     assert len(flows) > 20
-    assert table.flows_in_time(bound, _Looks(0.0)) == flows
-    assert table.report(sample, "share", Best(sample, recorder), _Looks(0.0)) == bound
+    assert table.flows_in_time(bound, LooksBudget(0.0)) == flows
+    assert table.report(sample, "share", Best(sample, recorder), LooksBudget(0.0)) == bound
     assert [report.bound for report in recorder.bounds] == [bound]
     for run in (packing.run, cut_tree.run, run_mip_tree):
         recorder = Recorder()
@@ -159,21 +159,13 @@ def test_io_is_a_lower_bound(data: st.DataObject) -> None:
             assert all(io[v] <= moved for v in stage)
 
 
-class _Looks(Budget):
-    """A budget that ends when it has been looked at a number of times."""
-
-    def remaining(self) -> float:
-        object.__setattr__(self, "wall_seconds", self.wall_seconds - 1)
-        return max(0.0, self.wall_seconds)
-
-
 def test_table_goes_on_where_the_time_was_up(graph: PipelineGraph, table: ShareTable) -> None:
     """Bounds of a part of the cuts are valid and proven, and rise to those of all."""
     growing = GrowingTable(graph)
     sample = PipelineInstance(graph, 4)
     bounds = []
     for _ in range(40):
-        some = growing.until(_Looks(7.0))
+        some = growing.until(LooksBudget(7.0))
         certificate = some.certificate(sample, "share")
         bounds.append(certificate.bound)
         checked = checker.check_certificate(sample.to_json(), certificate.to_json())

@@ -9,6 +9,7 @@ import pytest
 from brute_force_sets import connected_convex_sets, is_convex, tiny_graphs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from recording import LooksBudget
 from scipy.optimize import linprog
 from selection import examples
 
@@ -188,14 +189,6 @@ def test_a_known_partition_limits_weights(sample: PipelineInstance, k: int) -> N
     assert found.lower <= k * (1 + 1e-6)
 
 
-class _Looks(Budget):
-    """A budget that ends when it has been looked at a number of times."""
-
-    def remaining(self) -> float:
-        object.__setattr__(self, "wall_seconds", self.wall_seconds - 1)
-        return max(0.0, self.wall_seconds)
-
-
 def test_growth_looks_at_the_clock(random_graph: Callable[..., PipelineGraph]) -> None:
     """Growing sets of hundreds of nodes takes milliseconds each; all are within the limit."""
     graph = random_graph(60, 1)
@@ -206,7 +199,7 @@ def test_growth_looks_at_the_clock(random_graph: Callable[..., PipelineGraph]) -
     def grown(looks: float) -> dict[int, int]:
         weigher = Weigher(tensors, 4, whole_of(graph, limit), settings=few)
         known = len(weigher.pool.members)
-        added = weigher.grow(graph.work / limit, limit, unit, _Looks(looks))
+        added = weigher.grow(graph.work / limit, limit, unit, LooksBudget(looks))
         assert len(weigher.pool.members) == known + added
         return dict(zip(weigher.pool.members[known:], weigher.pool.costs[known:], strict=True))
 

@@ -2,6 +2,7 @@ import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from brute_force import instance, optimum
 from recording import Recorder
 
 from boundmark.bounds import checker
+from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.bounds.pipeline.tree import methods, search
@@ -180,3 +182,22 @@ def test_reports_leave_most_of_the_time_to_the_tree() -> None:
     assert settings.next_report(8.0, 0.0) == 10.0
     assert settings.next_report(8.0, 0.1) == 10.0
     assert settings.next_report(8.0, 1.0) == 18.0
+
+
+def test_no_check_begins_without_time_for_it() -> None:
+    """Turns of other methods may have used up what a tree had kept for a check."""
+
+    def payload(threshold: int) -> None:
+        tried.append(threshold)
+
+    tried: list[int] = []
+    sample = instance([1, 1], [(0, 1)], 2)
+    tree = SimpleNamespace(
+        budget=Budget(2), bound=9, threshold=8, instance=sample, payload=payload,
+        formulation=SimpleNamespace(kind="mip-tree/1"),
+    )  # fmt: skip
+    for seconds, expected in ((0.0, [8]), (1.0, [8]), (3.0, [])):
+        tried.clear()
+        report = methods._Report(tree, Best(sample, Recorder()), "mip-tree", seconds)  # type: ignore[arg-type]
+        assert report.at(8) == 0
+        assert tried == expected
