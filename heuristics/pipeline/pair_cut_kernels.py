@@ -3,7 +3,12 @@
 Of two stages i < j, let U be the nodes of both, and A those that are to be in stage i. With the
 rest of the partition given, ``a f(A) + b f(U - A)`` is submodular in A for any weights a and b, so
 the best A is a minimum cut, found by Dinic's algorithm [DINIC70]. A node of A has its producers in
-U in A, too. A node that some stage between i and j reads, or is read by, stays where it is.
+U in A, too.
+
+f(A) + f(U - A) is never less than f(U): if all nodes could move, the best A would always be U or
+nothing. So some are held where they are: those that a stage between i and j reads or is read by,
+and those far from the boundary between the two stages. The rest is the corridor in which a better
+boundary is looked for, as in flow-based refinement of partitions [HEUER18].
 
 The network has a vertex for each node, on the source's side if it is in stage i, and one for each
 tensor with a producer in U and for each that enters U from outside and has several consumers there
@@ -209,8 +214,51 @@ def _costs(graph: Graph, pair: Pair, stages: IntArray, first: int, last: int) ->
     )
 
 
-@internal([_ARCS(GRAPH, _PAIR, _ROW, _INT, _INT)])
-def _network_of(graph: Graph, pair: Pair, stages: IntArray, first: int, last: int) -> Arcs:
+@internal([_ROW(GRAPH, _PAIR, _ROW, _INT, _INT, _ROW, types.float64)])
+def _held(
+    graph: Graph,
+    pair: Pair,
+    stages: IntArray,
+    first: int,
+    last: int,
+    rank: IntArray,
+    corridor: float,
+) -> IntArray:
+    """Return 1 for the nodes of a pair that stay where they are, and 0 for the others."""
+    held = np.zeros(len(pair.nodes), np.int64)
+    for at in range(len(pair.nodes)):
+        node = pair.nodes[at]
+        if stages[node] == first:
+            for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
+                consumer = graph.consumers[edge]
+                held[at] |= pair.place[consumer] < 0 and stages[consumer] < last
+        else:
+            for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
+                producer = graph.producers[edge]
+                held[at] |= pair.place[producer] < 0 and stages[producer] > first
+    if corridor < 1:
+        lower = upper = 0
+        for at in range(len(pair.nodes)):
+            if stages[pair.nodes[at]] == first:
+                lower += graph.work[pair.nodes[at]] + 1
+            else:
+                upper += graph.work[pair.nodes[at]] + 1
+        before_first, after_last = 0, upper
+        for at in np.argsort(rank[pair.nodes]):
+            weight = graph.work[pair.nodes[at]] + 1
+            if stages[pair.nodes[at]] == first:
+                held[at] |= before_first < (1 - corridor) * lower
+                before_first += weight
+            else:
+                after_last -= weight
+                held[at] |= after_last < (1 - corridor) * upper
+    return held
+
+
+@internal([_ARCS(GRAPH, _PAIR, _ROW, _INT, _INT, _ROW)])
+def _network_of(
+    graph: Graph, pair: Pair, stages: IntArray, first: int, last: int, held: IntArray
+) -> Arcs:
     """Build the network; its last two vertices are the source and the sink."""
     count, found = len(pair.nodes), len(pair.entering)
     vertices = 2 * count + 2 * found + 2
@@ -265,15 +313,13 @@ def _network_of(graph: Graph, pair: Pair, stages: IntArray, first: int, last: in
                 arc = _join(arcs, arc, to_last, reader, _UNBOUNDED, 0, 0)
     for at in range(count):
         node = pair.nodes[at]
-        stays_first = stays_last = False
+        stays_first = held[at] > 0 and stages[node] == first
+        stays_last = held[at] > 0 and stages[node] == last
         readers, only = 0, -1
         for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
-            consumer = graph.consumers[edge]
-            if pair.place[consumer] >= 0:
+            if pair.place[graph.consumers[edge]] >= 0:
                 readers += 1
-                only = pair.place[consumer]
-            elif stages[consumer] < last:
-                stays_first |= stages[node] == first
+                only = pair.place[graph.consumers[edge]]
         transfer = graph.transfer[node]
         leaving = transfer * (1 - pair.is_read[at])
         if readers == 1:
@@ -285,10 +331,6 @@ def _network_of(graph: Graph, pair: Pair, stages: IntArray, first: int, last: in
                 if reader >= 0:
                     arc = _join(arcs, arc, count + at, reader, _UNBOUNDED, 0, 0)
                     arc = _join(arcs, arc, reader, at, _UNBOUNDED, 0, 0)
-        for edge in range(graph.producer_start[node], graph.producer_start[node + 1]):
-            producer = graph.producers[edge]
-            if pair.place[producer] < 0 and stages[producer] > first:
-                stays_last = True
         arc = _join(arcs, arc, source, at, 0, _UNBOUNDED if stays_first else in_last[at], 0)
         arc = _join(arcs, arc, at, sink, _UNBOUNDED if stays_last else in_first[at], 0, 0)
     return Arcs(
@@ -312,12 +354,14 @@ def _open(arcs: Arcs, weight: int, unit: int) -> None:
             arcs.room[arc] = weight * (arcs.lower[arc] // unit) + other * (arcs.upper[arc] // unit)
 
 
-@compiled([_INT(GRAPH, _ROW, _INT, _INT, _INT, _INT, _ROW)])
+@compiled([_INT(GRAPH, _ROW, _INT, _INT, _ROW, types.float64, _INT, _INT, _ROW)])
 def divide_pair(
     graph: Graph,
     stages: IntArray,
     first: int,
     last: int,
+    rank: IntArray,
+    corridor: float,
     cuts: int,
     unit: int,
     times_first: IntArray,
@@ -328,6 +372,11 @@ def divide_pair(
     ----------
     stages
         The partition, whose tensors only flow to later stages; updated.
+    rank
+        Numbers of the nodes, each with a larger one than its producers: the smaller one's is in the
+        first stage, and the larger in the last one, the farther it is from the boundary.
+    corridor
+        Part of each stage's work, next to the boundary, that may move; 1.0 for all of it.
     cuts
         Number of weights for which a cut is found: bisection for equal costs.
     unit
@@ -347,7 +396,8 @@ def divide_pair(
         before[at] = stages[pair.nodes[at]]
         times_first[pair.nodes[at]] = 0
     best = before.copy()
-    arcs = _network_of(graph, pair, stages, first, last)
+    held = _held(graph, pair, stages, first, last, rank, corridor)
+    arcs = _network_of(graph, pair, stages, first, last, held)
     level = np.empty(len(arcs.first), np.int64)
     # Costs of a solution whose first stage costs more, and of one whose last stage does.
     more_first, less_last = -1, -1

@@ -1,16 +1,17 @@
 """Partitions improved by dividing pairs of stages anew, each by minimum cuts.
 
-Where stages have hundreds of nodes, as in graphs of training, moves of nodes one by one rarely get
-from one good boundary between two stages to the next: a layer's chain lies between them. A minimum
-cut does, see `pair_cut_kernels`. From any partition, pairs are divided until none gets better.
-Between sweeps over all pairs, an order that follows the cuts is segmented, which balances all
-stages at once. Such a descent takes as long as segmenting dozens of orders, so the search is one
-of descents from many starts.
+Where stages have dozens of nodes or more, moves of nodes one by one rarely get from one good
+boundary between two stages to the next: a layer's chain lies between them. A minimum cut does, see
+`pair_cut_kernels`. From any partition, pairs are divided until none gets better. Between sweeps
+over all pairs, an order that follows the cuts is segmented, which balances all stages at once. Such
+a descent takes as long as segmenting dozens of orders, so the search is one of descents from many
+starts. What precedes a boundary in any of them is kept, and combined with others, see
+`prefix_pool`.
 """
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -24,6 +25,7 @@ from boundmark.heuristics.pipeline.orders import (
     noisy_own_order,
 )
 from boundmark.heuristics.pipeline.pair_cut_kernels import WEIGHTS, divide_pair
+from boundmark.heuristics.pipeline.prefix_pool import PrefixPool, PrefixPoolSettings
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.heuristics.priority_order import topological_order
 from boundmark.problems.arrays import IntArray, frozen
@@ -33,12 +35,17 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 
 @dataclass(frozen=True)
 class PairCutSettings:
-    """Settings of descents by pair cuts, chosen on bert-base-training and gpt-2-training.
+    """Settings of descents by pair cuts.
+
+    Chosen on bert-base-training, gpt-2-training and, with seed 1, nasnet-small and nasnet-mobile.
 
     Attributes
     ----------
+    corridors
+        Parts of two neighbouring stages, one after the other, that may move between them. Nodes of
+        stages apart may all move but those that stages between them hold.
     cuts
-        Minimum cuts for a pair, at most.
+        Minimum cuts for a pair and a corridor, at most.
     noise
         Numbers of stages that the noise of a start near the best partition spans; one is drawn.
     largest_pair
@@ -48,13 +55,17 @@ class PairCutSettings:
     evaluations_per_pass
         As many nodes in divided pairs as the graph has count as so many evaluations: they take as
         long as the moves that these stand for.
+    prefixes
+        Settings of the pool of prefixes.
     """
 
+    corridors: tuple[float, ...] = (0.8, 0.4, 0.15)
     cuts: int = 6
     noise: tuple[float, ...] = (1.5, 2.0, 3.0, 4.0)
     largest_pair: int = 20_000
     most_flow: int = 2**58
     evaluations_per_pass: int = 8
+    prefixes: PrefixPoolSettings = field(default_factory=PrefixPoolSettings)
 
 
 DEFAULTS = PairCutSettings()
@@ -67,6 +78,8 @@ class CutSearch:
     ----------
     found
         The best partition of all descents. `best` may know a better one from elsewhere.
+    pool
+        The prefixes of their partitions.
     """
 
     def __init__(
@@ -81,6 +94,7 @@ class CutSearch:
         self._graph = kernel_graph(instance.graph)
         self._generator = generator
         self._orders = self._starts(orders)
+        self.pool = PrefixPool(instance, self._graph, settings.prefixes)
         self.found = RoundBest(NO_COST, frozen(np.zeros(instance.nodes)))
 
     def run(self, budget: Budget, evaluations: int | None) -> None:
@@ -98,6 +112,14 @@ class CutSearch:
             cost, ends = segment_order(self._instance, order)
             self._keep(cost, Partition.from_segments(order, ends).stages)
             self._descend(order, ends, cost, effort)
+            self.combine(effort)
+
+    def combine(self, effort: Effort) -> None:
+        """Keep the best partition with known prefixes, if there are enough new ones."""
+        if self.pool.has_grown():
+            stages = self.pool.best_partition(self.found.cost, effort)
+            if stages is not None:
+                self._keep(self._instance.objective(Partition(frozen(stages))), stages)
 
     def _starts(self, orders: Sequence[IntArray]) -> Iterator[IntArray]:
         """Yield the given orders, then noisy ones of three kinds in turn."""
@@ -126,16 +148,16 @@ class CutSearch:
         stages = np.array(Partition.from_segments(order, ends).stages)
         while True:
             before = cost
-            is_whole = descent.sweep(stages, effort)
+            rank = np.empty(instance.nodes, np.int64)
+            rank[order] = np.arange(instance.nodes)
+            is_whole = descent.sweep(stages, rank, effort)
             cost = instance.objective(Partition(frozen(stages)))
             self._keep(cost, stages)
+            self.pool.add(stages)
             if not is_whole or not effort.take(1):
                 return
-            rank = np.empty(instance.nodes)
-            rank[order] = np.arange(instance.nodes) / instance.nodes
-            order = topological_order(
-                instance.graph.dag, -(descent.places(stages, effort) + rank / 2)
-            )
+            places = descent.places(stages, rank, effort) + rank / (2 * instance.nodes)
+            order = topological_order(instance.graph.dag, -places)
             again, ends = segment_order(instance, order)
             if again <= cost:
                 cost = again
@@ -166,10 +188,15 @@ class _Descent:
         self._ranked: dict[int, tuple[int, IntArray]] = {}
         self._pending = 0
 
-    def sweep(self, stages: IntArray, effort: Effort) -> bool:
-        """Divide all pairs in which something has changed; return False if the effort is spent."""
+    def sweep(self, stages: IntArray, rank: IntArray, effort: Effort) -> bool:
+        """Divide all pairs in which something has changed; return False if the effort is spent.
+
+        Parameters
+        ----------
+        rank
+            Positions of the nodes in an order that the partition is consistent with.
+        """
         count = self._stages
-        times_first = np.zeros(len(stages), np.int64)
         for gap, first in itertools.product(range(1, count), range(count - 1)):
             last = first + gap
             changed = max(self._changed[first], self._changed[min(last, count - 1)])
@@ -180,23 +207,38 @@ class _Descent:
             nodes = np.flatnonzero((stages == first) | (stages == last))
             if len(nodes) > self._settings.largest_pair:
                 continue
-            moved = divide_pair(
-                self._graph, stages, first, last, self._settings.cuts, self._unit, times_first
-            )
+            before = stages[nodes]
+            self._divide(stages, first, last, rank, effort)
             self._clock += 1
             self._divided[first, last] = self._clock
-            if moved:
+            if (stages[nodes] != before).any():
                 self._changed[first] = self._changed[last] = self._clock
-            self._count(len(nodes), effort)
         return True
 
-    def places(self, stages: IntArray, effort: Effort) -> IntArray:
+    def _divide(
+        self, stages: IntArray, first: int, last: int, rank: IntArray, effort: Effort
+    ) -> IntArray:
+        """Divide a pair; return how many cuts have each node in the first stage, shape (n,)."""
+        times_first = np.zeros(len(stages), np.int64)
+        total = times_first.copy()
+        size = int(np.count_nonzero((stages == first) | (stages == last)))
+        cuts = self._settings.cuts
+        for corridor in self._settings.corridors if last == first + 1 else (1.0,):
+            divide_pair(
+                *(self._graph, stages, first, last, rank),
+                *(corridor, cuts, self._unit, times_first),
+            )
+            total += times_first
+            self._count(size, effort)
+        return total
+
+    def places(self, stages: IntArray, rank: IntArray, effort: Effort) -> IntArray:
         """Return numbers by which nodes follow one another: stages, and within them cuts.
 
         The more cuts between a stage and the next one, or the one before, have a node in the
         earlier of the two, the earlier it comes.
         """
-        most, nodes = self._settings.cuts, len(stages)
+        most = self._settings.cuts * len(self._settings.corridors)
         places: IntArray = 4 * most * stages
         for first in range(self._stages - 1):
             last = first + 1
@@ -205,10 +247,8 @@ class _Descent:
                 continue
             changed = max(self._changed[first], self._changed[last])
             if first not in self._ranked or self._ranked[first][0] < changed:
-                times_first = np.zeros(nodes, np.int64)
-                divide_pair(self._graph, stages.copy(), first, last, most, self._unit, times_first)
+                times_first = self._divide(stages.copy(), first, last, rank, effort)
                 self._ranked[first] = self._clock, times_first
-                self._count(len(members), effort)
             places[members] -= self._ranked[first][1][members]
         return places
 
