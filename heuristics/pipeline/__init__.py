@@ -95,7 +95,7 @@ MEMETIC = Method(
     run=Deferred("boundmark.heuristics.pipeline.memetic:run"),
     params={"evaluations": 0},
     seeded=True,
-    version=7,
+    version=8,
 )
 
 METHODS: tuple[Method, ...] = (

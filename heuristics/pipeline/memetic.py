@@ -21,6 +21,7 @@ from boundmark.heuristics.evolution import BrkgaSettings
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline.annealing import (
     AnnealingSettings,
+    Effort,
     RoundBest,
     anneal_from,
     refine,
@@ -29,6 +30,7 @@ from boundmark.heuristics.pipeline.brkga import evolve_segmentations
 from boundmark.heuristics.pipeline.orders import fewest_open_order
 from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
 from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
@@ -110,7 +112,20 @@ def run(
     evolve_segmentations(instance, best, BrkgaSettings(settings.population, most), seed, part)
     if cuts_share:
         cuts.run(*rest.take(cuts_share))
-    refine(instance, best, budget, rest.evaluations, generator, settings.annealing)
+
+    def combine(stages: IntArray, effort: Effort) -> None:
+        """Offer the best partition with boundaries of a round, of the best one and of descents."""
+        cuts.pool.add(stages)
+        cuts.pool.add(best.solution.stages)
+        found = cuts.pool.best_partition(best.cost, effort)
+        if found is not None:
+            partition = Partition(frozen(found))
+            best.offer(instance.objective(partition), lambda: partition)
+
+    refine(
+        *(instance, best, budget, rest.evaluations, generator, settings.annealing),
+        after_round=combine if cuts_share else None,
+    )
 
 
 @dataclass

@@ -283,6 +283,12 @@ def _network_of(
         node = pair.nodes[at]
         load_first += graph.param_load[node] * (stages[node] == first)
         load_last += graph.param_load[node] * (stages[node] == last)
+    # What is held is the source or the sink itself.
+    vertex = np.empty(count, np.int64)
+    for at in range(count):
+        vertex[at] = at
+        if held[at]:
+            vertex[at] = source if stages[pair.nodes[at]] == first else sink
     # Cost of each node alone in the first and in the last of the two stages.
     in_first = np.empty(count, np.int64)
     in_last = np.empty(count, np.int64)
@@ -308,31 +314,37 @@ def _network_of(
         arc = _join(arcs, arc, source, to_last, 0, transfer, 0)
         for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
             reader = pair.place[graph.consumers[edge]]
-            if reader >= 0:
-                arc = _join(arcs, arc, reader, to_first, _UNBOUNDED, 0, 0)
-                arc = _join(arcs, arc, to_last, reader, _UNBOUNDED, 0, 0)
+            if reader >= 0 and vertex[reader] != sink:
+                arc = _join(arcs, arc, vertex[reader], to_first, _UNBOUNDED, 0, 0)
+            if reader >= 0 and vertex[reader] != source:
+                arc = _join(arcs, arc, to_last, vertex[reader], _UNBOUNDED, 0, 0)
     for at in range(count):
         node = pair.nodes[at]
-        stays_first = held[at] > 0 and stages[node] == first
-        stays_last = held[at] > 0 and stages[node] == last
-        readers, only = 0, -1
+        readers, only, are_held = 0, -1, held[at] > 0
         for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
-            if pair.place[graph.consumers[edge]] >= 0:
+            reader = pair.place[graph.consumers[edge]]
+            if reader >= 0:
                 readers += 1
-                only = pair.place[graph.consumers[edge]]
+                only = reader
+                are_held &= vertex[reader] == vertex[at]
         transfer = graph.transfer[node]
         leaving = transfer * (1 - pair.is_read[at])
+        if are_held:
+            # All in one stage, whatever the cut.
+            continue
         if readers == 1:
-            arc = _join(arcs, arc, at, only, leaving, transfer, _UNBOUNDED)
+            arc = _join(arcs, arc, vertex[at], vertex[only], leaving, transfer, _UNBOUNDED)
         elif readers > 1:
-            arc = _join(arcs, arc, at, count + at, leaving, transfer, 0)
+            arc = _join(arcs, arc, vertex[at], count + at, leaving, transfer, 0)
             for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
                 reader = pair.place[graph.consumers[edge]]
-                if reader >= 0:
-                    arc = _join(arcs, arc, count + at, reader, _UNBOUNDED, 0, 0)
-                    arc = _join(arcs, arc, reader, at, _UNBOUNDED, 0, 0)
-        arc = _join(arcs, arc, source, at, 0, _UNBOUNDED if stays_first else in_last[at], 0)
-        arc = _join(arcs, arc, at, sink, _UNBOUNDED if stays_last else in_first[at], 0, 0)
+                if reader >= 0 and vertex[reader] != source:
+                    arc = _join(arcs, arc, count + at, vertex[reader], _UNBOUNDED, 0, 0)
+                if reader >= 0 and vertex[reader] not in (sink, vertex[at]):
+                    arc = _join(arcs, arc, vertex[reader], vertex[at], _UNBOUNDED, 0, 0)
+        if not held[at]:
+            arc = _join(arcs, arc, source, at, 0, in_last[at], 0)
+            arc = _join(arcs, arc, at, sink, in_first[at], 0, 0)
     return Arcs(
         arcs.first,
         arcs.after[:arc],
@@ -414,7 +426,7 @@ def divide_pair(
         _open(arcs, weight, unit)
         _find_cut(arcs, level, len(level) - 2, len(level) - 1)
         for at in range(count):
-            is_first = level[at] < 0
+            is_first = before[at] == first if held[at] else level[at] < 0
             stages[pair.nodes[at]] = first if is_first else last
             times_first[pair.nodes[at]] += is_first
         cost_first, cost_last = _costs(graph, pair, stages, first, last)
