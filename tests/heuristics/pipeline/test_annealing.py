@@ -16,6 +16,7 @@ from boundmark.heuristics.pipeline import (
     annealing,
     brkga,
     pair_cuts,
+    prefix_pool,
     reslice,
 )
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings, Effort
@@ -88,6 +89,21 @@ def test_cuts_are_tried_where_edges_are_few(
     searches = counted(monkeypatch, pair_cuts.CutSearch, "run", lambda *_: 1)
     run(MEMETIC, random_instance(60, 4, 1, degree), evaluations=500)
     assert bool(searches) == is_tried
+
+
+@pytest.mark.parametrize(("degree", "is_combined"), [(2, True), (4, False)])
+def test_rounds_are_combined_with_cuts(
+    monkeypatch, run, random_instance, degree: int, is_combined: bool
+) -> None:
+    """The pool of descents knows what each round has found, where cuts are tried."""
+    ends = counted(
+        monkeypatch, annealing._Annealer, "cool_down", lambda self, found, *_: (self, found)
+    )
+    added = counted(monkeypatch, prefix_pool.PrefixPool, "add", lambda _, stages: stages)
+    run(MEMETIC, random_instance(60, 4, 1, degree), evaluations=20_000)
+    found = [any(stages is end.stages for stages in added) for _, end in ends[1:]]
+    assert len(found) > 1
+    assert all(found) if is_combined else not added
 
 
 def test_memetic_beats_evolution(run, random_instance) -> None:

@@ -1,6 +1,7 @@
 """Pairs of stages divided anew: cuts against all divisions, and descents against their starts."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.orders import fewest_open_order
 from boundmark.heuristics.pipeline.pair_cut_kernels import divide_pair
 from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
+from boundmark.heuristics.pipeline.prefix_pool import PrefixPoolSettings
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import datasets
+from boundmark.problems.dag import Dag
 from boundmark.problems.devices import default_device
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -42,9 +45,36 @@ def flows_forward(instance: PipelineInstance, stages: IntArray) -> bool:
     return bool((stages[dag.sources] <= stages[dag.targets]).all())
 
 
-def divisions(instance: PipelineInstance, stages: IntArray, first: int, last: int):
-    """Yield all partitions that differ only in who of two stages is in which."""
-    nodes = np.flatnonzero((stages == first) | (stages == last))
+def rank_of(instance: PipelineInstance) -> IntArray:
+    """Return the positions of the nodes in the graph's own order."""
+    rank = np.empty(instance.nodes, np.int64)
+    rank[instance.graph.dag.topological_order] = np.arange(instance.nodes)
+    return rank
+
+
+def movable(
+    instance: PipelineInstance, stages: IntArray, first: int, last: int, corridor: float
+) -> set[int]:
+    """Return the nodes of two stages that less than a corridor separates from the boundary."""
+    weight, found = instance.graph.work + 1, set()
+    order = instance.graph.dag.topological_order
+    for stage, from_afar in ((first, order), (last, order[::-1])):
+        members = [int(node) for node in from_afar if stages[node] == stage]
+        whole = weight[members].sum()
+        farther = np.cumsum([0, *weight[members]])[:-1]
+        found |= {
+            node
+            for node, far in zip(members, farther.tolist(), strict=True)
+            if far >= (1 - corridor) * whole
+        }
+    return found
+
+
+def divisions(
+    instance: PipelineInstance, stages: IntArray, first: int, last: int, corridor: float = 1.0
+):
+    """Yield all partitions that differ only in who of a corridor is in which of two stages."""
+    nodes = sorted(movable(instance, stages, first, last, corridor))
     for choice in itertools.product((first, last), repeat=len(nodes)):
         other = stages.copy()
         other[nodes] = choice
@@ -80,27 +110,35 @@ def without_overflow(sample: PipelineInstance) -> PipelineInstance:
     )
 
 
-@given(data=st.data())
+@given(data=st.data(), corridor=st.sampled_from([1.0, 0.7, 0.4]))
 @settings(max_examples=examples(200))
-def test_a_cut_is_the_cheapest_division(instances, data) -> None:
-    """At equal weights, no division of the two stages has a smaller sum of their costs."""
+def test_a_cut_is_the_cheapest_division(instances, data, corridor: float) -> None:
+    """At equal weights, no division of the corridor has a smaller sum of both stages' costs."""
     sample = without_overflow(data.draw(instances(max_nodes=8)))
     stages, first, last = draw_pair(data, sample)
     in_pair = (stages == first) | (stages == last)
     times_first = np.zeros(sample.nodes, np.int64)
-    divide_pair(kernel_graph(sample.graph), stages.copy(), first, last, 1, 1, times_first)
+    divide_pair(
+        *(kernel_graph(sample.graph), stages.copy(), first, last),
+        *(rank_of(sample), corridor, 1, 1, times_first),
+    )
     cut = np.where(in_pair, np.where(times_first > 0, first, last), stages)
     assert flows_forward(sample, cut)
 
     def both(candidate: IntArray) -> int:
         return int(stage_costs(sample.graph, candidate, 5)[[first, last]].sum())
 
-    assert both(cut) == min(map(both, divisions(sample, stages, first, last)))
+    assert both(cut) == min(map(both, divisions(sample, stages, first, last, corridor)))
 
 
-@given(data=st.data(), cuts=st.integers(1, 8), unit=st.sampled_from([1, 3]))
+@given(
+    data=st.data(),
+    cuts=st.integers(1, 8),
+    unit=st.sampled_from([1, 3]),
+    corridor=st.sampled_from([1.0, 0.8, 0.4, 0.1]),
+)
 @settings(max_examples=examples(200))
-def test_a_pair_never_gets_worse(instances, data, cuts: int, unit: int) -> None:
+def test_a_pair_never_gets_worse(instances, data, cuts: int, unit: int, corridor: float) -> None:
     """The costlier stage costs no more than before, with overflow; other stages stay as they are.
 
     The number returned says how many nodes moved.
@@ -110,14 +148,41 @@ def test_a_pair_never_gets_worse(instances, data, cuts: int, unit: int) -> None:
     before = stage_costs(sample.graph, stages, 5)
     divided = stages.copy()
     moved = divide_pair(
-        kernel_graph(sample.graph), divided, first, last, cuts, unit, np.zeros_like(stages)
+        *(kernel_graph(sample.graph), divided, first, last),
+        *(rank_of(sample), corridor, cuts, unit, np.zeros_like(stages)),
     )
     assert flows_forward(sample, divided)
+    differ = np.flatnonzero(divided != stages).tolist()
+    assert set(differ) <= movable(sample, stages, first, last, corridor)
     assert moved == np.count_nonzero(divided != stages)
     after = stage_costs(sample.graph, divided, 5)
     assert after[[first, last]].max() <= before[[first, last]].max()
     others = [stage for stage in range(5) if stage not in (first, last)]
     assert after[others].tolist() == before[others].tolist()
+
+
+def chain(transfer: list[int], k: int) -> PipelineInstance:
+    """Return nodes in a row, each with ten ticks of work."""
+    nodes = len(transfer)
+    costs = np.full(nodes, 10), np.array(transfer), np.zeros(nodes, np.int64)
+    dag = Dag.from_edges(nodes, [(node, node + 1) for node in range(nodes - 1)])
+    return PipelineInstance(PipelineGraph(dag, *costs, 0, tuple("abcdefghijkl"[:nodes])), k)
+
+
+def test_neighbouring_stages_are_divided_where_little_is_transferred() -> None:
+    """The boundary moves by two nodes, past one that costs more; if all may move, nothing does."""
+    sample = chain([50, 50, 50, 50, 8, 50, 1, 50, 50, 50, 50, 50], 2)
+    before = np.repeat([0, 1], [5, 7])
+    moved, cuts = {}, 6
+    for corridor in (0.7, 1.0):
+        stages = before.copy()
+        moved[corridor] = divide_pair(
+            *(kernel_graph(sample.graph), stages, 0, 1, np.arange(12)),
+            *(corridor, cuts, 1, np.zeros(12, np.int64)),
+        )
+        if corridor < 1:
+            assert stages.tolist() == [0] * 7 + [1] * 5
+    assert moved == {0.7: 2, 1.0: 0}
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +252,19 @@ def test_evaluations_are_spent_and_no_more(monkeypatch, random_instance, evaluat
     search = CutSearch(sample, best, starts(sample), np.random.default_rng(1))
     search.run(Budget(60), evaluations)
     assert sum(taken) == evaluations
+
+
+def test_prefixes_of_descents_are_combined() -> None:
+    """A search that never combines them finds less with as many evaluations, in many stages."""
+    sample = PipelineInstance(datasets()["cells"].load("nasnet-small-1"), 16)
+    costs = dict.fromkeys((1.05, math.inf), 0)
+    for growth, seed in itertools.product(costs, (1, 2, 3)):
+        best: Incumbent[Partition] = Incumbent(Silent())
+        chosen = PairCutSettings(prefixes=PrefixPoolSettings(growth=growth))
+        search = CutSearch(sample, best, starts(sample), np.random.default_rng(seed), chosen)
+        search.run(Budget(60), 8000)
+        costs[growth] += search.found.cost
+    assert costs[1.05] < costs[math.inf]
 
 
 def test_pairs_too_large_are_left_out(monkeypatch, random_instance) -> None:
