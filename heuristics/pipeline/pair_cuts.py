@@ -107,19 +107,21 @@ class CutSearch:
         """
         effort = Effort(budget, evaluations)
         while self._best.cost > 0 and not effort.is_spent():
-            effort.take(1)
-            order = next(self._orders)
-            cost, ends = segment_order(self._instance, order)
-            self._keep(cost, Partition.from_segments(order, ends).stages)
-            self._descend(order, ends, cost, effort)
-            self.combine(effort)
-
-    def combine(self, effort: Effort) -> None:
-        """Keep the best partition with known prefixes, if there are enough new ones."""
-        if self.pool.has_grown():
+            self._descend_from(next(self._orders), effort)
+            if not self.pool.has_grown():
+                continue
             stages = self.pool.best_partition(self.found.cost, effort)
             if stages is not None:
                 self._keep(self._instance.objective(Partition(frozen(stages))), stages)
+                order = noisy_order(self._instance, stages, 0.0, self._generator)
+                self._descend_from(order, effort)
+
+    def _descend_from(self, order: IntArray, effort: Effort) -> None:
+        """Descend from the best segmentation of an order."""
+        if effort.take(1):
+            cost, ends = segment_order(self._instance, order)
+            self._keep(cost, Partition.from_segments(order, ends).stages)
+            self._descend(order, ends, cost, effort)
 
     def _starts(self, orders: Sequence[IntArray]) -> Iterator[IntArray]:
         """Yield the given orders, then noisy ones of three kinds in turn."""
