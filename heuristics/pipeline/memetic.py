@@ -7,8 +7,9 @@ stages by minimum cuts, the other anneals moves of nodes. Cuts move whole layers
 where stages are large; moves win where stages have few nodes.
 
 Then genetic search over orders finds the rough shape of a partition, also where moves of single
-nodes would take long. Cuts go on for most of what is left if they have won, and less otherwise;
-annealing has the rest, and all of it on graphs with many edges.
+nodes would take long. Cuts go on for most of what is left if they have won, or if stages are so
+large that the trial was too short for them, and less otherwise; annealing has the rest, and all of
+it on graphs with many edges. Boundaries that cuts have found are combined with those of annealing.
 """
 
 import math
@@ -50,7 +51,8 @@ class MemeticSettings:
     evolved_share
         Fraction of what is left then for genetic search.
     won_share, lost_share
-        Fraction of what is left after that for cuts if they have won, and if they have not.
+        Fraction of what is left after that for cuts if they have won, or have not descended from
+        both orders to the end, and if they have not won.
     population
         Priority vectors in a generation.
     most_evolved
@@ -105,7 +107,7 @@ def run(
         moves = rest.take(settings.tried_moves)
         if settings.annealing.suit(instance):
             anneal_from(instance, best, start, *moves, generator, settings.annealing)
-        have_won = cuts.found.cost < start.cost
+        have_won = cuts.found.cost < start.cost or cuts.ended < len(starts)
         cuts_share = settings.won_share if have_won else settings.lost_share
     part, evolved = rest.take(settings.evolved_share)
     most = settings.most_evolved if evolved is None else evolved

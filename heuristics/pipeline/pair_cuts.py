@@ -80,6 +80,8 @@ class CutSearch:
         The best partition of all descents. `best` may know a better one from elsewhere.
     pool
         The prefixes of their partitions.
+    ended
+        Number of descents that have ended.
     """
 
     def __init__(
@@ -94,11 +96,16 @@ class CutSearch:
         self._graph = kernel_graph(instance.graph)
         self._generator = generator
         self._orders = self._starts(orders)
+        self.ended = 0
+        # Where a descent goes on for which there was not enough effort.
+        self._unfinished: IntArray | None = None
         self.pool = PrefixPool(instance, self._graph, settings.prefixes)
         self.found = RoundBest(NO_COST, frozen(np.zeros(instance.nodes)))
 
     def run(self, budget: Budget, evaluations: int | None) -> None:
         """Descend from one start after the other until the effort is spent.
+
+        A descent for which it was not enough goes on in the next run.
 
         Parameters
         ----------
@@ -107,7 +114,8 @@ class CutSearch:
         """
         effort = Effort(budget, evaluations)
         while self._best.cost > 0 and not effort.is_spent():
-            self._descend_from(next(self._orders), effort)
+            unfinished, self._unfinished = self._unfinished, None
+            self._descend_from(next(self._orders) if unfinished is None else unfinished, effort)
             if not self.pool.has_grown():
                 continue
             stages = self.pool.best_partition(self.found.cost, effort)
@@ -157,6 +165,7 @@ class CutSearch:
             self._keep(cost, stages)
             self.pool.add(stages)
             if not is_whole or not effort.take(1):
+                self._unfinished = noisy_order(instance, stages, 0.0, self._generator)
                 return
             places = descent.places(stages, rank, effort) + rank / (2 * instance.nodes)
             order = topological_order(instance.graph.dag, -places)
@@ -168,6 +177,7 @@ class CutSearch:
                 stages = found
                 self._keep(cost, stages)
             if cost >= before:
+                self.ended += 1
                 return
 
 

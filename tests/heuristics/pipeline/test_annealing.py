@@ -106,6 +106,24 @@ def test_rounds_are_combined_with_cuts(
     assert all(found) if is_combined else not added
 
 
+@pytest.mark.parametrize(("evaluations", "share"), [(1_000, 0.7), (40_000, 0.3)])
+def test_a_trial_too_short_for_cuts_does_not_decide(
+    monkeypatch, run, evaluations: int, share: float
+) -> None:
+    """On a graph where moves win, cuts get most of the time unless a longer trial has shown it."""
+    taken = []
+    take = memetic._Rest.take
+
+    def record(rest: memetic._Rest, fraction: float) -> tuple[Budget, int | None]:
+        taken.append(fraction)
+        return take(rest, fraction)
+
+    monkeypatch.setattr(memetic._Rest, "take", record)
+    sample = PipelineInstance(datasets()["regal-style"].load("erdos-renyi-1"), 8)
+    run(MEMETIC, sample, evaluations=evaluations)
+    assert taken[-1] == share
+
+
 def test_memetic_beats_evolution(run, random_instance) -> None:
     """At equal evaluations, moves of nodes are worth more than orders."""
     sample = random_instance(100, 8, 2)

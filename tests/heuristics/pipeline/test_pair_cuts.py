@@ -237,6 +237,19 @@ def test_a_search_goes_on_where_it_stopped(random_instance) -> None:
     assert again.cost == costs[0]
 
 
+def test_a_descent_cut_short_goes_on(training) -> None:
+    """The next run continues from its partition, not from the next start."""
+    best: Incumbent[Partition] = Incumbent(Silent())
+    search = CutSearch(training, best, starts(training), np.random.default_rng(1))
+    search.run(Budget(60), 30)
+    assert search.ended == 0
+    before = search.found.cost
+    search._orders = iter(())
+    search.run(Budget(60), 30)
+    assert search.ended == 0
+    assert search.found.cost < before
+
+
 @pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
 def test_evaluations_are_spent_and_no_more(monkeypatch, random_instance, evaluations: int) -> None:
     """What is taken adds up to the evaluations, wherever a descent is cut short."""
