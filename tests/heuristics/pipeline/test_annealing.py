@@ -15,6 +15,7 @@ from boundmark.heuristics.pipeline import (
     RESLICE,
     annealing,
     brkga,
+    memetic,
     pair_cuts,
     prefix_pool,
     reslice,
@@ -23,8 +24,9 @@ from boundmark.heuristics.pipeline.annealing import AnnealingSettings, Effort
 from boundmark.heuristics.pipeline.memetic import MemeticSettings
 from boundmark.heuristics.pipeline.orders import noisy_order
 from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.problems.catalog import datasets
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition
+from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))

@@ -241,11 +241,11 @@ def test_a_descent_cut_short_goes_on(training) -> None:
     """The next run continues from its partition, not from the next start."""
     best: Incumbent[Partition] = Incumbent(Silent())
     search = CutSearch(training, best, starts(training), np.random.default_rng(1))
-    search.run(Budget(60), 30)
+    search.run(Budget(60), 100)
     assert search.ended == 0
     before = search.found.cost
     search._orders = iter(())
-    search.run(Budget(60), 30)
+    search.run(Budget(60), 100)
     assert search.ended == 0
     assert search.found.cost < before
 
