@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
+from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import Graph, kernel_graph
 from boundmark.heuristics.pipeline.node_move_kernels import (
     State,
@@ -130,7 +131,7 @@ def refine(
     evaluations: int | None,
     generator: np.random.Generator,
     settings: AnnealingSettings = DEFAULTS,
-    after_round: "Callable[[IntArray, Effort], None] | None" = None,
+    after_round: Callable[[IntArray, Effort], None] | None = None,
 ) -> None:
     """Improve the best partition until the evaluations are used up or the budget ends.
 
@@ -199,7 +200,7 @@ class _Annealer:
     graph: Graph
     state: State
     generator: np.random.Generator
-    effort: "Effort"
+    effort: Effort
     best: Incumbent[Partition]
     settings: AnnealingSettings
 
@@ -300,41 +301,3 @@ def segment_near_best(
             cost, ends = segment_order(instance, order)
             is_better |= best.offer(cost, partial(Partition.from_segments, order, ends))
     return is_better
-
-
-@dataclass
-class Effort:
-    """Measure how much of its evaluations or of its time a search has spent.
-
-    Attributes
-    ----------
-    budget
-        Its time counts from when this is made.
-    evaluations
-        Limit, None if the clock alone decides.
-    done
-        Evaluations so far.
-    """
-
-    budget: Budget
-    evaluations: int | None
-    done: int = 0
-
-    def __post_init__(self) -> None:
-        self._time = self.budget.remaining()
-
-    def spent(self) -> float:
-        """Return the fraction that is spent, 1.0 at the end."""
-        if self.evaluations is not None:
-            return self.done / self.evaluations if self.evaluations else 1.0
-        return 1 - self.budget.remaining() / self._time if self._time else 1.0
-
-    def is_spent(self) -> bool:
-        """Whether the evaluations or the time are used up."""
-        return self.budget.is_spent() or self.done == self.evaluations
-
-    def take(self, most: int) -> int:
-        """Count up to `most` evaluations as done, and return how many these are."""
-        taken = most if self.evaluations is None else min(most, self.evaluations - self.done)
-        self.done += taken
-        return taken

@@ -22,12 +22,12 @@ from boundmark.heuristics.evolution import BrkgaSettings
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline.annealing import (
     AnnealingSettings,
-    Effort,
     RoundBest,
     anneal_from,
     refine,
 )
 from boundmark.heuristics.pipeline.brkga import evolve_segmentations
+from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.orders import fewest_open_order
 from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
 from boundmark.heuristics.pipeline.slicegraph import segment_order

@@ -17,7 +17,8 @@ from functools import partial
 import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
-from boundmark.heuristics.pipeline.annealing import Effort, RoundBest
+from boundmark.heuristics.pipeline.annealing import RoundBest
+from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import Graph, kernel_graph
 from boundmark.heuristics.pipeline.orders import (
     noisy_fewest_open_order,

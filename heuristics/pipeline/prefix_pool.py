@@ -15,7 +15,7 @@ from numba import types
 
 from boundmark.heuristics.compiling import compiled, internal
 from boundmark.heuristics.incumbent import NO_COST
-from boundmark.heuristics.pipeline.annealing import Effort
+from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.pipeline.instance import PipelineInstance

@@ -20,7 +20,8 @@ from boundmark.heuristics.pipeline import (
     prefix_pool,
     reslice,
 )
-from boundmark.heuristics.pipeline.annealing import AnnealingSettings, Effort
+from boundmark.heuristics.pipeline.annealing import AnnealingSettings
+from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.memetic import MemeticSettings
 from boundmark.heuristics.pipeline.orders import noisy_order
 from boundmark.heuristics.pipeline.slicegraph import segment_order

@@ -11,7 +11,8 @@ from selection import examples
 
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline import pair_cuts
-from boundmark.heuristics.pipeline.annealing import Effort, refine
+from boundmark.heuristics.pipeline.annealing import refine
+from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.orders import fewest_open_order
 from boundmark.heuristics.pipeline.pair_cut_kernels import divide_pair

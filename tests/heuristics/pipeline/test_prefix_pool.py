@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
-from boundmark.heuristics.pipeline.annealing import Effort
+from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.prefix_pool import DEFAULTS, PrefixPool, PrefixPoolSettings
 from boundmark.problems.arrays import IntArray, frozen
