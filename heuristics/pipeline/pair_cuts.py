@@ -137,9 +137,9 @@ class CutSearch:
         yield from orders
         instance, generator = self._instance, self._generator
         while True:
-            yield noisy_own_order(instance.graph.dag, generator.random() / 2, generator)
-            yield self._near_best()
             yield noisy_fewest_open_order(instance.graph, generator.random(), generator)
+            yield self._near_best()
+            yield noisy_own_order(instance.graph.dag, generator.random() / 2, generator)
             yield self._near_best()
 
     def _near_best(self) -> IntArray:
