@@ -385,8 +385,8 @@ def divide_pair(
     stages
         The partition, whose tensors only flow to later stages; updated.
     rank
-        Numbers of the nodes, each with a larger one than its producers: the smaller one's is in the
-        first stage, and the larger in the last one, the farther it is from the boundary.
+        Positions of the nodes in a topological order, shape (n,). The earliest nodes of the first
+        stage and the latest ones of the last stage are the farthest from the boundary.
     corridor
         Part of each stage's work, next to the boundary, that may move; 1.0 for all of it.
     cuts

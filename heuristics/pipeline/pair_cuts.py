@@ -43,8 +43,9 @@ class PairCutSettings:
     Attributes
     ----------
     corridors
-        Parts of two neighbouring stages, one after the other, that may move between them. Nodes of
-        stages apart may all move but those that stages between them hold.
+        Parts of the work of two neighbouring stages, next to their boundary, that may move between
+        them; tried one after the other. Of stages that are no neighbours, all nodes may move but
+        those that a stage between them reads or is read by.
     cuts
         Minimum cuts for a pair and a corridor, at most.
     noise

@@ -38,7 +38,8 @@ class PrefixPoolSettings:
     growth
         The best chain is looked for again once the pool has grown by this factor.
     most_prefixes, most_bits
-        Of a pool. A full one forgets the half that was not met for longest.
+        Most prefixes that a pool keeps, and most bits of all together, one for each prefix and
+        node. A full pool forgets the half that it has not met for the longest time.
     rows_per_look
         Prefixes from which chains are continued between two looks at the clock.
     """
@@ -118,11 +119,8 @@ class PrefixPool:
         for first in range(0, len(bits) - 1, step):
             if effort.is_spent():
                 return None
-            rows_done = min(first + step, len(bits) - 1)
-            costs = _continue_chains(
-                *(self._graph, bits, work, below),
-                *(first, rows_done, least, before),
-            )
+            end = min(first + step, len(bits) - 1)
+            costs = _continue_chains(self._graph, bits, work, below, first, end, least, before)
             effort.take(-(-int(costs) // self._k))
         stages = int(least[-1].argmin())
         if least[-1, stages] >= below:
@@ -231,11 +229,11 @@ def _continue_chains(
             added = work[other] - work[row]
             if added >= below:
                 break
-            left = work[last] - work[other]
+            # What is left takes more stages than these.
+            left = (work[last] - work[other]) // below
             is_better = False
             for stages in range(shortest, most):
-                # What is left has to fit into the stages that are left.
-                if left >= (most - stages - 1) * below + (other == last):
+                if other < last and left >= most - stages - 1:
                     break
                 is_better |= max(least[row, stages], added) < least[other, stages + 1]
             if not is_better:
