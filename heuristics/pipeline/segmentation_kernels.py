@@ -15,8 +15,13 @@ their left ends, everything is the same.
 *Windows.* At a threshold t only stages with work + overflow <= t matter. That is monotone at both
 ends, whereas f is not: tensor costs may shrink when a stage grows. The window of r are those l.
 
-A decision "at most k stages of cost <= t each?" is then a sweep whose inner loops are vectorised,
-in O(m + window) and without a table.
+*Blocks.* A correction applies to a prefix of the window. Costs are kept in blocks of consecutive l,
+each with a common reduction and the least cost in it, so that a correction changes one number per
+block and the costs of one block, and most blocks are skipped when the best l is looked for.
+
+A decision "at most k stages of cost <= t each?" is a sweep over r. The optimum follows from two:
+one at the cost of some good segmentation, which tells how few stages each prefix needs, and a
+dynamic program over the reversed order, in which a suffix may have as many stages as are left.
 """
 
 from typing import NamedTuple
@@ -29,10 +34,10 @@ from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
 
 _UNREACHED = 2**40
-# Largest k for which the dynamic program is the best choice when lists grow too long.
-_FEW_STAGES = 8
-# Largest number of vectorised subtractions that are faster than one running sum.
-_FEW_CORRECTIONS = 12
+# More than any cost.
+_FAR = 2**62
+# Positions in a block: 2 to the power of this.
+_BLOCK = 6
 
 
 class Segments(NamedTuple):
@@ -61,27 +66,30 @@ class Segments(NamedTuple):
     cache: int
 
 
-class Listed(NamedTuple):
-    """Stages that may be part of the best segmentation.
+class Window(NamedTuple):
+    """The costs of the stages that end before one position, during a sweep.
 
     Attributes
     ----------
-    start
-        Offsets, shape (n + 1,): stages that begin at the last position but j are those from
-        ``start[j]`` to ``start[j + 1] - 1``.
-    end, cost
-        The position after each stage, and what it costs.
+    costs
+        The stage l .. r costs ``costs[l] - shift[l >> _BLOCK]``, plus ``gain_before[r + 1]`` and
+        overflow; shape (n + 1,).
+    shift
+        What all costs of a block are less.
+    least
+        At most the least of the block's `costs`.
     """
 
-    start: IntArray
-    end: IntArray
-    cost: IntArray
+    costs: IntArray
+    shift: IntArray
+    least: IntArray
 
 
 _INT = types.int64
 _ROW = types.int64[::1]
 _SEGMENTS = types.NamedTuple([_ROW] * 6 + [_INT], Segments)  # type: ignore[no-untyped-call]
-_LISTED = types.NamedUniTuple(_ROW, 3, Listed)  # type: ignore[no-untyped-call]
+_WINDOW = types.NamedUniTuple(_ROW, 3, Window)  # type: ignore[no-untyped-call]
+_TABLE = types.int64[:, ::1]
 _COST_AND_ENDS = types.Tuple((_INT, _ROW))  # type: ignore[no-untyped-call]
 
 
@@ -154,61 +162,94 @@ def _increment(segments: Segments, first: int, index: int) -> int:
     return int(increment)
 
 
-@internal([types.void(_ROW, _ROW, _ROW, _INT, _INT)])
-def _correct_in_one_go(
-    bounds: IntArray, amounts: IntArray, costs: IntArray, first: int, end: int
-) -> None:
-    """Apply many corrections to the costs of stages that begin at first .. end - 1, in one pass."""
-    pending = np.zeros(end - first, np.int64)
-    for event in range(len(bounds)):
-        if bounds[event] >= first:
-            pending[bounds[event] - first] += amounts[event]
-    total = 0
-    for index in range(end - first - 1, -1, -1):
-        total += pending[index]
-        costs[first + index] -= total
+@internal([_WINDOW(_INT)])
+def _new_window(nodes: int) -> Window:
+    """Return the window of a sweep that is about to begin."""
+    blocks = (nodes >> _BLOCK) + 1
+    return Window(
+        np.empty(blocks << _BLOCK, np.int64), np.empty(blocks, np.int64), np.empty(blocks, np.int64)
+    )
 
 
-@inlined([_INT(_SEGMENTS, _INT, _INT, _INT, _ROW)])
-def _sweep(segments: Segments, threshold: int, first: int, end: int, costs: IntArray) -> int:
+@inlined([_INT(_SEGMENTS, _INT, _INT, _INT, _WINDOW)])
+def _sweep(segments: Segments, threshold: int, first: int, end: int, window: Window) -> int:
     """Advance the sweep over right ends from end - 1 to `end`; return where its window begins.
 
-    From then on, the stage l .. end - 1 costs ``costs[l] + gain_before[end]`` plus overflow for
-    every l in the window ``first .. end - 1``.
+    From then on, `window` has the costs of the stages l .. end - 1 for every l in
+    ``first .. end - 1``.
     """
-    costs[end - 1] = -segments.gain_before[end - 1]
+    costs, shift, least = window.costs, window.shift, window.least
+    last = (end - 1) >> _BLOCK
+    begin = last << _BLOCK
+    if begin == end - 1:
+        shift[last], least[last] = 0, _FAR
+    costs[end - 1] = shift[last] - segments.gain_before[end - 1]
+    least[last] = min(least[last], costs[end - 1])
     while first < end and _floor(segments, first, end) > threshold:
         first += 1
-    start, stop = segments.event_start[end - 1], segments.event_start[end]
-    if stop - start > _FEW_CORRECTIONS:
-        bounds, amounts = segments.event_bound[start:stop], segments.event_amount[start:stop]
-        _correct_in_one_go(bounds, amounts, costs, first, end)
-    else:
-        for event in range(start, stop):
-            if segments.event_bound[event] >= first:
-                affected = costs[first : segments.event_bound[event] + 1]
-                amount = segments.event_amount[event]
-                for index in range(affected.size):
-                    affected[index] -= amount
+    for event in range(segments.event_start[end - 1], segments.event_start[end]):
+        bound = segments.event_bound[event]
+        if bound < first:
+            continue
+        amount = segments.event_amount[event]
+        block = bound >> _BLOCK
+        whole = shift[first >> _BLOCK : block]
+        for index in range(whole.size):
+            whole[index] += amount
+        begin = block << _BLOCK
+        lower = costs[begin : bound + 1]
+        lowest = least[block]
+        for index in range(lower.size):
+            lower[index] -= amount
+            lowest = min(lowest, lower[index])
+        least[block] = lowest
     return first
 
 
-@inlined([_INT(_SEGMENTS, _INT, _INT, _INT, _ROW, _ROW)])
+@inlined([_INT(_SEGMENTS, _WINDOW, _INT, _INT, _INT)])
+def _least_in_block(segments: Segments, window: Window, block: int, last: int, end: int) -> int:
+    """Return at most the least cost of the stages up to end - 1 that begin in a block.
+
+    `last` is the last position of the block in the window.
+    """
+    cost = window.least[block] - window.shift[block] + segments.gain_before[end]
+    return int(cost + _overflow(segments, last, end))
+
+
+@inlined([_INT(_SEGMENTS, _INT, _INT, _INT, _WINDOW, _ROW, _ROW)])
 def _fewest_before(
-    segments: Segments, threshold: int, first: int, end: int, costs: IntArray, fewest: IntArray
+    segments: Segments,
+    threshold: int,
+    first: int,
+    end: int,
+    window: Window,
+    fewest: IntArray,
+    block_fewest: IntArray,
 ) -> int:
-    """Return the least ``fewest[l]`` of the stages l .. end - 1 of cost <= threshold."""
-    limit = threshold - segments.gain_before[end]
-    row, before = costs[first:end], fewest[first:end]
+    """Return the least ``fewest[l]`` of the stages l .. end - 1 of cost <= threshold.
+
+    `block_fewest` has the least of `fewest` in each block.
+    """
     best = _UNREACHED
-    if _overflow(segments, first, end) == 0:
-        for index in range(row.size):
-            best = min(best, before[index] if row[index] <= limit else _UNREACHED)
-    else:
-        load, room = segments.load_before[first:end], segments.load_before[end] - segments.cache
-        for index in range(row.size):
-            cost = row[index] + max(0, room - load[index])
-            best = min(best, before[index] if cost <= limit else _UNREACHED)
+    for block in range(first >> _BLOCK, ((end - 1) >> _BLOCK) + 1):
+        if block_fewest[block] >= best:
+            continue
+        start, stop = max(first, block << _BLOCK), min(end, (block + 1) << _BLOCK)
+        if _least_in_block(segments, window, block, stop - 1, end) > threshold:
+            continue
+        limit = threshold - segments.gain_before[end] + window.shift[block]
+        row, before = window.costs[start:stop], fewest[start:stop]
+        if _overflow(segments, start, end) == 0:
+            for index in range(row.size):
+                best = min(best, before[index] if row[index] <= limit else _UNREACHED)
+        else:
+            load, room = (
+                segments.load_before[start:stop],
+                segments.load_before[end] - segments.cache,
+            )
+            for index in range(row.size):
+                cost = row[index] + max(0, room - load[index])
+                best = min(best, before[index] if cost <= limit else _UNREACHED)
     return best
 
 
@@ -222,18 +263,21 @@ def fewest_stages(
     there is none. If `until_refuted`, stop and return k + 1 as soon as it cannot be k or fewer.
     """
     nodes = len(fewest) - 1
-    costs = np.empty(nodes, np.int64)
-    fewest[0] = 0
+    window = _new_window(nodes)
+    block_fewest = np.full((nodes >> _BLOCK) + 1, _FAR, np.int64)
+    fewest[0] = block_fewest[0] = 0
     first = 0
     for end in range(1, nodes + 1):
-        first = _sweep(segments, threshold, first, end, costs)
-        fewest[end] = 1 + _fewest_before(segments, threshold, first, end, costs, fewest)
+        first = _sweep(segments, threshold, first, end, window)
+        before = _fewest_before(segments, threshold, first, end, window, fewest, block_fewest)
+        fewest[end] = before + 1
+        block_fewest[end >> _BLOCK] = min(block_fewest[end >> _BLOCK], before + 1)
         if until_refuted and (end & 31) == 0:
             # Every segmentation has a cut in this window, or ends a stage at its right.
             rest = segments.work_before[nodes] - segments.work_before[end]
-            window, least = fewest[first : end + 1], fewest[end]
-            for index in range(window.size):
-                least = min(least, window[index])
+            row, least = fewest[first : end + 1], fewest[end]
+            for index in range(row.size):
+                least = min(least, row[index])
             if least + (rest + threshold - 1) // max(1, threshold) > k:
                 return k + 1
     return int(fewest[nodes])
@@ -296,118 +340,90 @@ def _good_segmentation(segments: Segments, k: int, floor: int) -> int:
     return high
 
 
-@internal([_INT(_SEGMENTS, _INT, _INT, _ROW, _ROW, _LISTED)])
-def _list_useful_stages(
+@inlined([_INT(_SEGMENTS, _INT, _INT, _INT, _WINDOW, _ROW, _ROW)])
+def _least_before(
     segments: Segments,
-    k: int,
     threshold: int,
-    fewest: IntArray,
-    fewest_after: IntArray,
-    listed: Listed,
+    first: int,
+    end: int,
+    window: Window,
+    before: IntArray,
+    block_before: IntArray,
 ) -> int:
-    """List the stages of cost <= threshold that lie in a segmentation into at most k such stages.
+    """Return the least cost of a segmentation up to end - 1, or the threshold if that is less.
 
-    Return how many there are, or -1 if there are more than fit. `segments` are those of the
-    reversed order; `fewest` is what `fewest_stages` filled in for the order itself, and
-    `fewest_after`, shape (n + 1,), is filled with the same for every suffix, by its length.
+    Its last stage begins in the window, and ``before[l]`` is the least cost up to l - 1;
+    `block_before` has the least of these in each block.
     """
-    nodes = len(fewest) - 1
-    costs = np.empty(nodes, np.int64)
-    fewest_after[0] = 0
-    listed.start[0] = 0
-    found = 0
-    first = 0
-    for end in range(1, nodes + 1):
-        first = _sweep(segments, threshold, first, end, costs)
-        listed.start[end] = found
-        fewest_after[end] = _UNREACHED
-        most = k - 1 - fewest[nodes - end]
-        if most < 0:
-            continue
-        best = _fewest_before(segments, threshold, first, end, costs, fewest_after)
-        fewest_after[end] = best + 1
-        if best > most:
-            continue
-        gain, room = segments.gain_before[end], segments.load_before[end] - segments.cache
-        row, after = costs[first:end], fewest_after[first:end]
-        load = segments.load_before[first:end]
+    # The block that promises most is looked at first, and most others need not be.
+    promising, least = -1, threshold
+    for block in range(first >> _BLOCK, ((end - 1) >> _BLOCK) + 1):
+        last = min(end, (block + 1) << _BLOCK) - 1
+        promise = max(block_before[block], _least_in_block(segments, window, block, last, end))
+        if promise < least:
+            promising, least = block, promise
+    if promising < 0:
+        return threshold
+    best = threshold
+    room = segments.load_before[end] - segments.cache
+    block = promising
+    following = first >> _BLOCK
+    while True:
+        start, stop = max(first, block << _BLOCK), min(end, (block + 1) << _BLOCK)
+        gain = segments.gain_before[end] - window.shift[block]
+        row, rest = window.costs[start:stop], before[start:stop]
+        load = segments.load_before[start:stop]
         for index in range(row.size):
             cost = row[index] + gain + max(0, room - load[index])
-            if after[index] <= most and cost <= threshold:
-                if found == listed.end.size:
-                    return -1
-                listed.end[found] = nodes - first - index
-                listed.cost[found] = cost
-                found += 1
-        listed.start[end] = found
-    return found
+            best = min(best, max(rest[index], cost))
+        block = -1
+        while block < 0 and following <= (end - 1) >> _BLOCK:
+            if following != promising and block_before[following] < best:
+                last = min(end, (following + 1) << _BLOCK) - 1
+                if _least_in_block(segments, window, following, last, end) < best:
+                    block = following
+            following += 1
+        if block < 0:
+            return best
 
 
-@internal([_INT(_INT, _INT, _INT, _LISTED, _ROW)])
-def _least_threshold(k: int, low: int, high: int, listed: Listed, fewest: IntArray) -> int:
-    """Return the least threshold in low .. high for which the listed stages suffice.
-
-    Bisection that snaps to the costs listed; `high` must suffice. `fewest` is left as
-    `fewest_stages` would fill it, up to prefixes that no segmentation at this threshold uses.
-    """
-    nodes = len(fewest) - 1
-    while True:
-        threshold = low + (high - low) // 2
-        # The greatest cost met that is within the threshold, and the least beyond.
-        within, beyond = np.int64(0), np.int64(2**62)
-        fewest[:] = _UNREACHED
-        fewest[0] = 0
-        for first in range(nodes):
-            stages = fewest[first] + 1
-            if stages > k:
-                continue
-            for index in range(listed.start[nodes - first - 1], listed.start[nodes - first]):
-                cost, end = listed.cost[index], listed.end[index]
-                if cost > threshold:
-                    beyond = min(beyond, cost)
-                else:
-                    within = max(within, cost)
-                    fewest[end] = min(fewest[end], stages)
-        if low >= high:
-            return high
-        if fewest[nodes] <= k:
-            high = int(within)
-        else:
-            low = int(beyond)
-
-
-@internal([_INT(_SEGMENTS, _INT, _INT)])
-def _least_cost(segments: Segments, k: int, threshold: int) -> int:
+@internal([_INT(_SEGMENTS, _INT, _INT, _ROW)])
+def _least_cost(segments: Segments, k: int, threshold: int, fewest: IntArray) -> int:
     """Return the least cost with at most k stages, or the threshold if that is less.
 
-    The dynamic program of the paper's Algorithm 1, windowed. With k = 0, any number of stages may
-    be used. Memory O(n k).
+    The dynamic program of the paper's Algorithm 1 on the reversed order, whose segments these are.
+    `fewest` is what `fewest_stages` filled in for the order itself: with so many stages in front of
+    it, a suffix may have the rest of the k.
     """
-    nodes = len(segments.event_start) - 1
-    costs = np.empty(nodes, np.int64)
-    row_costs = np.empty(nodes, np.int64)
-    # A layer for each number of stages; layer 0 follows itself.
-    least = np.full((k + 1, nodes + 1), threshold, np.int64)
-    least[:, 0] = 0
+    nodes = len(fewest) - 1
+    window = _new_window(nodes)
+    # A row for each number of stages that a suffix may have.
+    least = np.full((k, nodes + 1), threshold, np.int64)
+    block_least = np.full((k, (nodes >> _BLOCK) + 1), threshold, np.int64)
+    least[:, 0] = block_least[:, 0] = 0
+    # The fewest stages with which a suffix that ends in each block costs less than the threshold.
+    reached = np.full((nodes >> _BLOCK) + 1, k, np.int64)
+    reached[0] = 0
     first = 0
-    for end in range(1, nodes + 1):
-        first = _sweep(segments, threshold, first, end, costs)
-        gain, room = segments.gain_before[end], segments.load_before[end] - segments.cache
-        load, row = segments.load_before[first:end], costs[first:end]
-        corrected = row_costs[first:end]
-        for index in range(row.size):
-            corrected[index] = row[index] + gain + max(0, room - load[index])
-        if k > 0 and first == 0:
-            least[1, end] = min(threshold, corrected[0])
-        # Of the last layer only the whole order is asked for.
-        lowest, highest = (k, k) if end == nodes else (min(2, k), max(k - 1, 0))
-        for layer in range(lowest, highest + 1):
-            before = least[max(0, layer - 1), first:end]
-            best = threshold
-            for index in range(before.size):
-                best = min(best, max(before[index], corrected[index]))
-            least[layer, end] = best
-    return int(least[k, nodes])
+    for end in range(1, nodes):
+        first = _sweep(segments, threshold, first, end, window)
+        block = end >> _BLOCK
+        fewest_after = k
+        for before in range(first >> _BLOCK, ((end - 1) >> _BLOCK) + 1):
+            fewest_after = min(fewest_after, 1 + reached[before])
+        for stages in range(fewest_after, min(k - 1, k - fewest[nodes - end]) + 1):
+            cost = _least_before(
+                *(segments, threshold, first, end, window),
+                *(least[stages - 1], block_least[stages - 1]),
+            )
+            if cost < threshold:
+                least[stages, end] = cost
+                block_least[stages, block] = min(block_least[stages, block], cost)
+                reached[block] = min(reached[block], stages)
+    first = _sweep(segments, threshold, first, nodes, window)
+    return _least_before(
+        segments, threshold, first, nodes, window, least[k - 1], block_least[k - 1]
+    )
 
 
 @internal([_ROW(_SEGMENTS, _INT, _ROW)])
@@ -457,67 +473,9 @@ def _at_most_two_stages(segments: Segments, k: int) -> tuple[int, IntArray]:
     return best, ends
 
 
-@internal([_INT(_SEGMENTS, _SEGMENTS, _INT, _INT, _INT, _INT, _ROW)])
-def _optimum(
-    right: Segments,
-    left: Segments,
-    k: int,
-    low: int,
-    high: int,
-    list_size: int,
-    fewest: IntArray,
-) -> int:
-    """Return the least cost with at most k stages, known to lie in low .. high.
-
-    Two sweeps find the stages that can be part of a segmentation of cost `high`, usually a few for
-    each position, and the optimum among these needs no further sweep. Where they are too many to
-    list, decisions lower the threshold first, or, if k is small, the dynamic program runs in
-    windows.
-    `fewest` is left as by `fewest_stages` at the optimum.
-    """
-    nodes = len(fewest) - 1
-    fewest_after = np.empty(nodes + 1, np.int64)
-    listed = Listed(
-        np.empty(nodes + 1, np.int64), np.empty(list_size, np.int64), np.empty(list_size, np.int64)
-    )
-    is_first_round = True
-    step = high // 64 + 1
-    while low < high:
-        fewest_stages(right, k, high, False, fewest)
-        if _list_useful_stages(left, k, high, fewest, fewest_after, listed) >= 0:
-            return _least_threshold(k, low, high, listed, fewest)
-        if k <= _FEW_STAGES:
-            high = _least_cost(right, k, high)
-            break
-        if is_first_round and fewest[nodes] < k:
-            # With more stages to spend than are needed, this bound is usually the optimum.
-            low = max(low, _least_cost(right, 0, high))
-            if fewest_stages(right, k, low, True, fewest) <= k:
-                high = low
-                break
-            low += 1
-        is_first_round = False
-        # The list only gets shorter when `high` falls, and the optimum is not far below it.
-        is_lower = False
-        while low < high and not is_lower:
-            middle = max(high - step, low + (high - low) // 2)
-            is_lower = fewest_stages(right, k, middle, True, fewest) <= k
-            if is_lower:
-                high = middle
-            else:
-                low = middle + 1
-    fewest_stages(right, k, high, False, fewest)
-    return high
-
-
-@compiled([_COST_AND_ENDS(INTEGERS, GRAPH, _INT, _INT)])
-def best_segmentation(
-    order: IntArray, graph: Graph, k: int, list_size: int
-) -> tuple[int, IntArray]:
-    """Return the least cost of cutting the order into at most k stages, and the stages' ends.
-
-    At most `list_size` stages are listed, on which the result does not depend.
-    """
+@compiled([_COST_AND_ENDS(INTEGERS, GRAPH, _INT)])
+def best_segmentation(order: IntArray, graph: Graph, k: int) -> tuple[int, IntArray]:
+    """Return the least cost of cutting the order into at most k stages, and the stages' ends."""
     nodes = len(order)
     right = segments_of(order, graph)
     if k <= 2:
@@ -525,10 +483,14 @@ def best_segmentation(
     low = (right.work_before[nodes] + k - 1) // k
     for index in range(nodes):
         low = max(low, _floor(right, index, index + 1))
-    high = _good_segmentation(right, k, low)
+    cost = high = _good_segmentation(right, k, low)
     left = segments_of(order[::-1].copy(), graph)
     fewest = np.empty(nodes + 1, np.int64)
-    cost = _optimum(right, left, k, low, high, list_size, fewest)
+    fewest_stages(right, k, high, False, fewest)
+    if low < high:
+        cost = _least_cost(left, k, high, fewest)
+    if cost < high:
+        fewest_stages(right, k, cost, False, fewest)
     return cost, _cut(left, cost, fewest)
 
 

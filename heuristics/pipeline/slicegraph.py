@@ -16,20 +16,15 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
-def segment_order(
-    instance: PipelineInstance, order: IntArray, *, listed_stages: int = 16
-) -> tuple[int, IntArray]:
+def segment_order(instance: PipelineInstance, order: IntArray) -> tuple[int, IntArray]:
     """Cut the order into at most k stages so that the bottleneck stage is as cheap as possible.
 
-    Exact, in memory O(n + m).
+    Exact, in memory O(n k + m).
 
     Parameters
     ----------
     order
         The nodes in a topological order, shape (n,).
-    listed_stages
-        Largest number of useful stages to list, per node. Going through a longer list takes longer
-        than another sweep or two; the result does not depend on it.
 
     Returns
     -------
@@ -37,7 +32,7 @@ def segment_order(
     """
     k = min(instance.k, instance.nodes)
     graph = kernel_graph(instance.graph)
-    cost, ends = best_segmentation(order, graph, k, listed_stages * instance.nodes)
+    cost, ends = best_segmentation(order, graph, k)
     return int(cost), ends
 
 
