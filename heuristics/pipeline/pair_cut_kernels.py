@@ -225,8 +225,9 @@ def _held(
     corridor: float,
 ) -> IntArray:
     """Return 1 for the nodes of a pair that stay where they are, and 0 for the others."""
-    held = np.zeros(len(pair.nodes), np.int64)
-    for at in range(len(pair.nodes)):
+    count = len(pair.nodes)
+    held = np.zeros(count, np.int64)
+    for at in range(count):
         node = pair.nodes[at]
         if stages[node] == first:
             for edge in range(graph.consumer_start[node], graph.consumer_start[node + 1]):
@@ -252,6 +253,35 @@ def _held(
             else:
                 after_last -= weight
                 held[at] |= after_last < (1 - corridor) * upper
+    # What comes before a node that stays in the first stage stays, too, and what comes after one
+    # that stays in the last.
+    waiting = np.empty(count, np.int64)
+    put = 0
+    for at in range(count):
+        if held[at]:
+            waiting[put] = at
+            put += 1
+    while put > 0:
+        put -= 1
+        node = pair.nodes[waiting[put]]
+        if stages[node] == first:
+            start, stop, others = (
+                graph.producer_start[node],
+                graph.producer_start[node + 1],
+                graph.producers,
+            )
+        else:
+            start, stop, others = (
+                graph.consumer_start[node],
+                graph.consumer_start[node + 1],
+                graph.consumers,
+            )
+        for edge in range(start, stop):
+            at = pair.place[others[edge]]
+            if at >= 0 and not held[at]:
+                held[at] = 1
+                waiting[put] = at
+                put += 1
     return held
 
 
@@ -409,6 +439,8 @@ def divide_pair(
         times_first[pair.nodes[at]] = 0
     best = before.copy()
     held = _held(graph, pair, stages, first, last, rank, corridor)
+    if held.all():
+        return 0
     arcs = _network_of(graph, pair, stages, first, last, held)
     level = np.empty(len(arcs.first), np.int64)
     # Costs of a solution whose first stage costs more, and of one whose last stage does.
