@@ -2,8 +2,7 @@
 
 Of two stages i < j, let U be the nodes of both, and A those that are to be in stage i. With the
 rest of the partition given, ``a f(A) + b f(U - A)`` is submodular in A for any weights a and b, so
-the best A is a minimum cut, found by Dinic's algorithm [DINIC70]. A node of A has its producers in
-U in A, too.
+the best A is a minimum cut. A node of A has its producers in U in A, too.
 
 f(A) + f(U - A) is never less than f(U): if all nodes could move, the best A would always be U or
 nothing. So some are held where they are: those that a stage between i and j reads or is read by,
@@ -72,62 +71,100 @@ def _join(arcs: Arcs, arc: int, tail: int, head: int, lower: int, upper: int, ba
     return arc + 2
 
 
+@inlined([_INT(_ARCS, _INT, _INT)])
+def _push(arcs: Arcs, arc: int, most: int) -> int:
+    """Push up to `most` along an arc; return how much."""
+    amount = min(most, arcs.room[arc])
+    arcs.room[arc] -= amount
+    arcs.room[arc ^ 1] += amount
+    return int(amount)
+
+
 @internal([types.void(_ARCS, _ROW, _INT, _INT)])
 def _find_cut(arcs: Arcs, level: IntArray, source: int, sink: int) -> None:
-    """Find a maximum flow; vertices on the sink's side of a minimum cut have a level >= 0."""
+    """Find the minimum cut with the fewest vertices on the sink's side: those of a level < len.
+
+    Pushes from the highest level first, and relabels [CHERKASSKY97]. Levels are distances to the
+    sink after each n relabels, and when a level is empty, nothing above it can get there. The
+    amounts that cannot reach the sink need not find their way back.
+    """
     vertices = len(level)
+    amount_at = np.zeros(vertices, np.int64)
     queue = np.empty(vertices, np.int64)
-    path = np.empty(vertices, np.int64)
     following = np.empty(vertices, np.int64)
+    # Stacks of the vertices of each level that something is at.
+    top = np.empty(vertices + 1, np.int64)
+    below = np.empty(vertices, np.int64)
+    members = np.empty(vertices + 1, np.int64)
+    arc = arcs.first[source]
+    while arc >= 0:
+        amount_at[arcs.head[arc]] += _push(arcs, arc, _UNBOUNDED - amount_at[arcs.head[arc]])
+        arc = arcs.after[arc]
+    amount_at[sink] = 0
     while True:
-        level[:] = -1
-        level[sink] = 0
+        level[:] = vertices
+        level[sink], level[source] = 0, vertices + 1
+        top[:] = -1
+        members[:] = 0
         queue[0] = sink
         taken, put = 0, 1
+        highest = 0
         while taken < put:
             vertex = queue[taken]
             taken += 1
+            members[level[vertex]] += 1
+            following[vertex] = arcs.first[vertex]
+            if amount_at[vertex] > 0:
+                highest = level[vertex]
+                below[vertex], top[highest] = top[highest], vertex
             arc = arcs.first[vertex]
             while arc >= 0:
                 other = arcs.head[arc]
-                if arcs.room[arc ^ 1] > 0 and level[other] < 0:
+                if level[other] == vertices and arcs.room[arc ^ 1] > 0:
                     level[other] = level[vertex] + 1
                     queue[put] = other
                     put += 1
                 arc = arcs.after[arc]
-        if level[source] < 0:
+        if highest == 0:
             return
-        following[:] = arcs.first
-        length, vertex = 0, source
-        while True:
-            if vertex == sink:
-                amount = arcs.room[path[0]]
-                for i in range(1, length):
-                    amount = min(amount, arcs.room[path[i]])
-                full = -1
-                for i in range(length):
-                    arcs.room[path[i]] -= amount
-                    arcs.room[path[i] ^ 1] += amount
-                    if full < 0 and arcs.room[path[i]] == 0:
-                        full = i
-                length = full
-                vertex = arcs.head[path[full] ^ 1]
+        relabels = put
+        while highest > 0 and relabels > 0:
+            vertex = top[highest]
+            if vertex < 0:
+                highest -= 1
                 continue
-            arc = following[vertex]
-            while arc >= 0 and (arcs.room[arc] == 0 or level[arcs.head[arc]] != level[vertex] - 1):
-                arc = arcs.after[arc]
-            following[vertex] = arc
-            if arc >= 0:
-                path[length] = arc
-                length += 1
-                vertex = arcs.head[arc]
-            elif vertex == source:
-                break
-            else:
-                # Nothing gets from here to the sink any more.
-                level[vertex] = vertices
-                length -= 1
-                vertex = arcs.head[path[length] ^ 1]
+            top[highest] = below[vertex]
+            while level[vertex] < vertices:
+                arc = following[vertex]
+                while arc >= 0:
+                    other = arcs.head[arc]
+                    if level[other] == level[vertex] - 1 and arcs.room[arc] > 0:
+                        amount = _push(arcs, arc, amount_at[vertex])
+                        amount_at[vertex] -= amount
+                        if other != sink:
+                            if amount_at[other] == 0:
+                                below[other], top[level[other]] = top[level[other]], other
+                            amount_at[other] = min(_UNBOUNDED, amount_at[other] + amount)
+                        if amount_at[vertex] == 0:
+                            break
+                    arc = arcs.after[arc]
+                following[vertex] = arc
+                if arc >= 0:
+                    break
+                relabels -= 1
+                lowest = vertices
+                arc = arcs.first[vertex]
+                while arc >= 0:
+                    if arcs.room[arc] > 0:
+                        lowest = min(lowest, level[arcs.head[arc]] + 1)
+                    arc = arcs.after[arc]
+                members[level[vertex]] -= 1
+                if members[level[vertex]] == 0:
+                    lowest = vertices
+                level[vertex] = lowest
+                members[lowest] += 1
+                following[vertex] = arcs.first[vertex]
+                highest = max(highest, lowest * (lowest < vertices))
 
 
 class Pair(NamedTuple):
@@ -424,7 +461,8 @@ def divide_pair(
     unit
         Ticks by which costs are divided in the networks, so that flows fit into 64 bits.
     times_first
-        Filled, for nodes of the two stages, with the number of cuts that had them in the first one.
+        Filled, for nodes of the two stages, with the number of cuts that had them in the first one;
+        with 0 if none of them can move.
 
     Returns
     -------
@@ -458,7 +496,7 @@ def divide_pair(
         _open(arcs, weight, unit)
         _find_cut(arcs, level, len(level) - 2, len(level) - 1)
         for at in range(count):
-            is_first = before[at] == first if held[at] else level[at] < 0
+            is_first = before[at] == first if held[at] else level[at] >= len(level)
             stages[pair.nodes[at]] = first if is_first else last
             times_first[pair.nodes[at]] += is_first
         cost_first, cost_last = _costs(graph, pair, stages, first, last)
