@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.compiling import compiled, inlined, internal
+from boundmark.heuristics.compiling import INTEGERS, compiled, inlined, internal
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
 
@@ -173,7 +173,7 @@ class Pair(NamedTuple):
     Attributes
     ----------
     nodes
-        The nodes of both, shape (u,).
+        The nodes of both in topological order, shape (u,).
     place
         The position of each node among them, -1 for others, shape (n,).
     entering
@@ -191,13 +191,13 @@ class Pair(NamedTuple):
 _PAIR = types.NamedUniTuple(_ROW, 4, Pair)  # type: ignore[no-untyped-call]
 
 
-@internal([_PAIR(GRAPH, _ROW, _INT, _INT)])
-def _pair_of(graph: Graph, stages: IntArray, first: int, last: int) -> Pair:
+@internal([_PAIR(GRAPH, _ROW, _INT, _INT, INTEGERS)])
+def _pair_of(graph: Graph, stages: IntArray, first: int, last: int, order: IntArray) -> Pair:
     """Collect the nodes of two stages and the tensors that they read."""
     place = np.full(len(stages), -1, np.int64)
     nodes = np.empty(len(stages), np.int64)
     count = 0
-    for node in range(len(stages)):
+    for node in order:
         if stages[node] == first or stages[node] == last:
             place[node], nodes[count] = count, node
             count += 1
@@ -251,15 +251,9 @@ def _costs(graph: Graph, pair: Pair, stages: IntArray, first: int, last: int) ->
     )
 
 
-@internal([_ROW(GRAPH, _PAIR, _ROW, _INT, _INT, _ROW, types.float64)])
+@internal([_ROW(GRAPH, _PAIR, _ROW, _INT, _INT, types.float64)])
 def _held(
-    graph: Graph,
-    pair: Pair,
-    stages: IntArray,
-    first: int,
-    last: int,
-    rank: IntArray,
-    corridor: float,
+    graph: Graph, pair: Pair, stages: IntArray, first: int, last: int, corridor: float
 ) -> IntArray:
     """Return 1 for the nodes of a pair that stay where they are, and 0 for the others."""
     count = len(pair.nodes)
@@ -282,7 +276,7 @@ def _held(
             else:
                 upper += graph.work[pair.nodes[at]] + 1
         before_first, after_last = 0, upper
-        for at in np.argsort(rank[pair.nodes]):
+        for at in range(count):
             weight = graph.work[pair.nodes[at]] + 1
             if stages[pair.nodes[at]] == first:
                 held[at] |= before_first < (1 - corridor) * lower
@@ -433,13 +427,13 @@ def _open(arcs: Arcs, weight: int, unit: int) -> None:
             arcs.room[arc] = weight * (arcs.lower[arc] // unit) + other * (arcs.upper[arc] // unit)
 
 
-@compiled([_INT(GRAPH, _ROW, _INT, _INT, _ROW, types.float64, _INT, _INT, _ROW)])
+@compiled([_INT(GRAPH, _ROW, _INT, _INT, INTEGERS, types.float64, _INT, _INT, _ROW)])
 def divide_pair(
     graph: Graph,
     stages: IntArray,
     first: int,
     last: int,
-    rank: IntArray,
+    order: IntArray,
     corridor: float,
     cuts: int,
     unit: int,
@@ -451,9 +445,9 @@ def divide_pair(
     ----------
     stages
         The partition, whose tensors only flow to later stages; updated.
-    rank
-        Positions of the nodes in a topological order, shape (n,). The earliest nodes of the first
-        stage and the latest ones of the last stage are the farthest from the boundary.
+    order
+        The nodes in a topological order, shape (n,). The earliest nodes of the first stage and the
+        latest ones of the last stage are the farthest from the boundary.
     corridor
         Part of each stage's work, next to the boundary, that may move; 1.0 for all of it.
     cuts
@@ -468,7 +462,7 @@ def divide_pair(
     -------
     How many nodes changed their stage.
     """
-    pair = _pair_of(graph, stages, first, last)
+    pair = _pair_of(graph, stages, first, last, order)
     count = len(pair.nodes)
     best_first, best_last = _costs(graph, pair, stages, first, last)
     before = np.empty(count, np.int64)
@@ -476,7 +470,7 @@ def divide_pair(
         before[at] = stages[pair.nodes[at]]
         times_first[pair.nodes[at]] = 0
     best = before.copy()
-    held = _held(graph, pair, stages, first, last, rank, corridor)
+    held = _held(graph, pair, stages, first, last, corridor)
     if held.all():
         return 0
     arcs = _network_of(graph, pair, stages, first, last, held)

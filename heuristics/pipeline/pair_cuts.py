@@ -160,16 +160,15 @@ class CutSearch:
         stages = np.array(Partition.from_segments(order, ends).stages)
         while True:
             before = cost
-            rank = np.empty(instance.nodes, np.int64)
-            rank[order] = np.arange(instance.nodes)
-            is_whole = descent.sweep(stages, rank, effort)
+            is_whole = descent.sweep(stages, order, effort)
             cost = instance.objective(Partition(frozen(stages)))
             self._keep(cost, stages)
             self.pool.add(stages)
             if not is_whole or not effort.take(1):
                 self._unfinished = noisy_order(instance, stages, 0.0, self._generator)
                 return
-            places = descent.places(stages, rank, effort) + rank / (2 * instance.nodes)
+            places = descent.places(stages, order, effort).astype(np.float64)
+            places[order] += np.arange(instance.nodes) / (2 * instance.nodes)
             order = topological_order(instance.graph.dag, -places)
             again, ends = segment_order(instance, order)
             if again <= cost:
@@ -202,13 +201,13 @@ class _Descent:
         self._ranked: dict[int, tuple[int, IntArray]] = {}
         self._pending = 0
 
-    def sweep(self, stages: IntArray, rank: IntArray, effort: Effort) -> bool:
+    def sweep(self, stages: IntArray, order: IntArray, effort: Effort) -> bool:
         """Divide all pairs in which something has changed; return False if the effort is spent.
 
         Parameters
         ----------
-        rank
-            Positions of the nodes in an order that the partition is consistent with.
+        order
+            The nodes in a topological order.
         """
         count = self._stages
         for gap, first in itertools.product(range(1, count), range(count - 1)):
@@ -222,15 +221,17 @@ class _Descent:
             if len(nodes) > self._settings.largest_pair:
                 continue
             before = stages[nodes]
-            self._divide(stages, first, last, rank, effort)
+            times_first = self._divide(stages, first, last, order, effort)
             self._clock += 1
             self._divided[first, last] = self._clock
             if (stages[nodes] != before).any():
                 self._changed[first] = self._changed[last] = self._clock
+            elif gap == 1:
+                self._ranked[first] = self._clock, times_first
         return True
 
     def _divide(
-        self, stages: IntArray, first: int, last: int, rank: IntArray, effort: Effort
+        self, stages: IntArray, first: int, last: int, order: IntArray, effort: Effort
     ) -> IntArray:
         """Divide a pair; return how many cuts have each node in the first stage, shape (n,)."""
         times_first = np.zeros(len(stages), np.int64)
@@ -239,14 +240,14 @@ class _Descent:
         cuts = self._settings.cuts
         for corridor in self._settings.corridors if last == first + 1 else (1.0,):
             divide_pair(
-                *(self._graph, stages, first, last, rank),
+                *(self._graph, stages, first, last, order),
                 *(corridor, cuts, self._unit, times_first),
             )
             total += times_first
             self._count(size, effort)
         return total
 
-    def places(self, stages: IntArray, rank: IntArray, effort: Effort) -> IntArray:
+    def places(self, stages: IntArray, order: IntArray, effort: Effort) -> IntArray:
         """Return numbers by which nodes follow one another: stages, and within them cuts.
 
         The more cuts between a stage and the next one, or the one before, have a node in the
@@ -261,7 +262,7 @@ class _Descent:
                 continue
             changed = max(self._changed[first], self._changed[last])
             if first not in self._ranked or self._ranked[first][0] < changed:
-                times_first = self._divide(stages.copy(), first, last, rank, effort)
+                times_first = self._divide(stages.copy(), first, last, order, effort)
                 self._ranked[first] = self._clock, times_first
             places[members] -= self._ranked[first][1][members]
         return places

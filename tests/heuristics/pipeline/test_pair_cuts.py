@@ -46,13 +46,6 @@ def flows_forward(instance: PipelineInstance, stages: IntArray) -> bool:
     return bool((stages[dag.sources] <= stages[dag.targets]).all())
 
 
-def rank_of(instance: PipelineInstance) -> IntArray:
-    """Return the positions of the nodes in the graph's own order."""
-    rank = np.empty(instance.nodes, np.int64)
-    rank[instance.graph.dag.topological_order] = np.arange(instance.nodes)
-    return rank
-
-
 def movable(
     instance: PipelineInstance, stages: IntArray, first: int, last: int, corridor: float
 ) -> set[int]:
@@ -124,7 +117,7 @@ def test_a_cut_is_the_cheapest_division(instances, data, corridor: float) -> Non
     times_first = np.zeros(sample.nodes, np.int64)
     divide_pair(
         *(kernel_graph(sample.graph), stages.copy(), first, last),
-        *(rank_of(sample), corridor, 1, 1, times_first),
+        *(sample.graph.dag.topological_order, corridor, 1, 1, times_first),
     )
     choices = list(divisions(sample, stages, first, last, corridor))
     if len(choices) == 1:
@@ -157,7 +150,7 @@ def test_a_pair_never_gets_worse(instances, data, cuts: int, unit: int, corridor
     divided = stages.copy()
     moved = divide_pair(
         *(kernel_graph(sample.graph), divided, first, last),
-        *(rank_of(sample), corridor, cuts, unit, np.zeros_like(stages)),
+        *(sample.graph.dag.topological_order, corridor, cuts, unit, np.zeros_like(stages)),
     )
     assert flows_forward(sample, divided)
     differ = np.flatnonzero(divided != stages).tolist()
