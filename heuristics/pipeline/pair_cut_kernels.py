@@ -18,6 +18,7 @@ is one cut here.
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import types
 
 from boundmark.heuristics.compiling import INTEGERS, compiled, inlined, internal
@@ -427,52 +428,28 @@ def _open(arcs: Arcs, weight: int, unit: int) -> None:
             arcs.room[arc] = weight * (arcs.lower[arc] // unit) + other * (arcs.upper[arc] // unit)
 
 
-@compiled([_INT(GRAPH, _ROW, _INT, _INT, INTEGERS, types.float64, _INT, _INT, _ROW)])
-def divide_pair(
+@internal([types.void(GRAPH, _PAIR, _ROW, _INT, _INT, types.float64, _INT, _INT, _ROW)])
+def _divide_within(
     graph: Graph,
+    pair: Pair,
     stages: IntArray,
     first: int,
     last: int,
-    order: IntArray,
     corridor: float,
     cuts: int,
     unit: int,
     times_first: IntArray,
-) -> int:
-    """Divide the nodes of two stages anew so that the costlier one is as cheap as cuts make it.
-
-    Parameters
-    ----------
-    stages
-        The partition, whose tensors only flow to later stages; updated.
-    order
-        The nodes in a topological order, shape (n,). The earliest nodes of the first stage and the
-        latest ones of the last stage are the farthest from the boundary.
-    corridor
-        Part of each stage's work, next to the boundary, that may move; 1.0 for all of it.
-    cuts
-        Number of weights for which a cut is found: bisection for equal costs.
-    unit
-        Ticks by which costs are divided in the networks, so that flows fit into 64 bits.
-    times_first
-        Filled, for nodes of the two stages, with the number of cuts that had them in the first one;
-        with 0 if none of them can move.
-
-    Returns
-    -------
-    How many nodes changed their stage.
-    """
-    pair = _pair_of(graph, stages, first, last, order)
+) -> None:
+    """Divide the nodes of a corridor anew, and add to `times_first`; see `divide_pair`."""
+    held = _held(graph, pair, stages, first, last, corridor)
+    if held.all():
+        return
     count = len(pair.nodes)
-    best_first, best_last = _costs(graph, pair, stages, first, last)
     before = np.empty(count, np.int64)
     for at in range(count):
         before[at] = stages[pair.nodes[at]]
-        times_first[pair.nodes[at]] = 0
     best = before.copy()
-    held = _held(graph, pair, stages, first, last, corridor)
-    if held.all():
-        return 0
+    best_first, best_last = _costs(graph, pair, stages, first, last)
     arcs = _network_of(graph, pair, stages, first, last, held)
     level = np.empty(len(arcs.first), np.int64)
     # Costs of a solution whose first stage costs more, and of one whose last stage does.
@@ -509,8 +486,54 @@ def divide_pair(
             high, less_first, more_last = weight, cost_first, cost_last
         if is_known:
             break
-    changed = 0
     for at in range(count):
         stages[pair.nodes[at]] = best[at]
-        changed += best[at] != before[at]
+
+
+@compiled([_INT(GRAPH, _ROW, _INT, _INT, INTEGERS, types.float64[::1], _INT, _INT, _ROW)])
+def divide_pair(
+    graph: Graph,
+    stages: IntArray,
+    first: int,
+    last: int,
+    order: IntArray,
+    corridors: npt.NDArray[np.float64],
+    cuts: int,
+    unit: int,
+    times_first: IntArray,
+) -> int:
+    """Divide the nodes of two stages anew so that the costlier one is as cheap as cuts make it.
+
+    Parameters
+    ----------
+    stages
+        The partition, whose tensors only flow to later stages; updated.
+    order
+        The nodes in a topological order, shape (n,). The earliest nodes of the first stage and the
+        latest ones of the last stage are the farthest from the boundary.
+    corridors
+        Parts of each stage's work, next to the boundary, that may move; 1.0 for all of it. One is
+        tried after the other.
+    cuts
+        Number of weights for which a cut is found: bisection for equal costs.
+    unit
+        Ticks by which costs are divided in the networks, so that flows fit into 64 bits.
+    times_first
+        Filled, for nodes of the two stages, with the number of cuts that had them in the first one.
+        There is none in a corridor in which no node can move.
+
+    Returns
+    -------
+    How many nodes changed their stage.
+    """
+    pair = _pair_of(graph, stages, first, last, order)
+    before = np.empty(len(pair.nodes), np.int64)
+    for at in range(len(pair.nodes)):
+        before[at] = stages[pair.nodes[at]]
+        times_first[pair.nodes[at]] = 0
+    for corridor in corridors:
+        _divide_within(graph, pair, stages, first, last, corridor, cuts, unit, times_first)
+    changed = 0
+    for at in range(len(pair.nodes)):
+        changed += stages[pair.nodes[at]] != before[at]
     return changed

@@ -200,6 +200,7 @@ class _Descent:
         self._unit = 1 + most * WEIGHTS // settings.most_flow
         self._ranked: dict[int, tuple[int, IntArray]] = {}
         self._pending = 0
+        self._corridors, self._whole = np.array(settings.corridors, float), np.ones(1)
 
     def sweep(self, stages: IntArray, order: IntArray, effort: Effort) -> bool:
         """Divide all pairs in which something has changed; return False if the effort is spent.
@@ -210,6 +211,7 @@ class _Descent:
             The nodes in a topological order.
         """
         count = self._stages
+        sizes = np.bincount(stages, minlength=count)
         for gap, first in itertools.product(range(1, count), range(count - 1)):
             last = first + gap
             changed = max(self._changed[first], self._changed[min(last, count - 1)])
@@ -217,35 +219,30 @@ class _Descent:
                 continue
             if effort.is_spent():
                 return False
-            nodes = np.flatnonzero((stages == first) | (stages == last))
-            if len(nodes) > self._settings.largest_pair:
+            if sizes[first] + sizes[last] > self._settings.largest_pair:
                 continue
-            before = stages[nodes]
-            times_first = self._divide(stages, first, last, order, effort)
+            moved, times_first = self._divide(stages, first, last, order)
+            self._count(gap, int(sizes[first] + sizes[last]), effort)
             self._clock += 1
             self._divided[first, last] = self._clock
-            if (stages[nodes] != before).any():
+            if moved:
                 self._changed[first] = self._changed[last] = self._clock
+                sizes = np.bincount(stages, minlength=count)
             elif gap == 1:
                 self._ranked[first] = self._clock, times_first
         return True
 
     def _divide(
-        self, stages: IntArray, first: int, last: int, order: IntArray, effort: Effort
-    ) -> IntArray:
-        """Divide a pair; return how many cuts have each node in the first stage, shape (n,)."""
+        self, stages: IntArray, first: int, last: int, order: IntArray
+    ) -> tuple[int, IntArray]:
+        """Divide a pair; return how many nodes moved, and how many cuts had each in the first."""
         times_first = np.zeros(len(stages), np.int64)
-        total = times_first.copy()
-        size = int(np.count_nonzero((stages == first) | (stages == last)))
-        cuts = self._settings.cuts
-        for corridor in self._settings.corridors if last == first + 1 else (1.0,):
-            divide_pair(
-                *(self._graph, stages, first, last, order),
-                *(corridor, cuts, self._unit, times_first),
-            )
-            total += times_first
-            self._count(size, effort)
-        return total
+        corridors = self._corridors if last == first + 1 else self._whole
+        moved = divide_pair(
+            *(self._graph, stages, first, last, order),
+            *(corridors, self._settings.cuts, self._unit, times_first),
+        )
+        return int(moved), times_first
 
     def places(self, stages: IntArray, order: IntArray, effort: Effort) -> IntArray:
         """Return numbers by which nodes follow one another: stages, and within them cuts.
@@ -255,21 +252,23 @@ class _Descent:
         """
         most = self._settings.cuts * len(self._settings.corridors)
         places: IntArray = 4 * most * stages
+        sizes = np.bincount(stages, minlength=self._stages)
         for first in range(self._stages - 1):
-            last = first + 1
-            members = np.flatnonzero((stages == first) | (stages == last))
-            if len(members) > self._settings.largest_pair or effort.is_spent():
+            size = int(sizes[first] + sizes[first + 1])
+            if size > self._settings.largest_pair or effort.is_spent():
                 continue
-            changed = max(self._changed[first], self._changed[last])
+            changed = max(self._changed[first], self._changed[first + 1])
             if first not in self._ranked or self._ranked[first][0] < changed:
-                times_first = self._divide(stages.copy(), first, last, order, effort)
+                _, times_first = self._divide(stages.copy(), first, first + 1, order)
+                self._count(1, size, effort)
                 self._ranked[first] = self._clock, times_first
-            places[members] -= self._ranked[first][1][members]
+            places -= self._ranked[first][1]
         return places
 
-    def _count(self, divided: int, effort: Effort) -> None:
-        """Count divided nodes as evaluations."""
-        self._pending += self._settings.evaluations_per_pass * divided
+    def _count(self, gap: int, size: int, effort: Effort) -> None:
+        """Count the nodes of a divided pair as evaluations, once for each corridor."""
+        times = len(self._corridors if gap == 1 else self._whole)
+        self._pending += self._settings.evaluations_per_pass * times * size
         effort.take(self._pending // len(self._graph.work))
         self._pending %= len(self._graph.work)
 
