@@ -44,7 +44,7 @@ class PrefixPoolSettings:
         Prefixes from which chains are continued between two looks at the clock.
     """
 
-    growth: float = 1.05
+    growth: float = 1.3
     most_prefixes: int = 20_000
     most_bits: int = 2**28
     rows_per_look: int = 64
