@@ -95,7 +95,7 @@ MEMETIC = Method(
     run=Deferred("boundmark.heuristics.pipeline.memetic:run"),
     params={"evaluations": 0},
     seeded=True,
-    version=8,
+    version=9,
 )
 
 METHODS: tuple[Method, ...] = (
