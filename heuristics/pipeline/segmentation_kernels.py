@@ -473,9 +473,27 @@ def _at_most_two_stages(segments: Segments, k: int) -> tuple[int, IntArray]:
     return best, ends
 
 
-@compiled([_COST_AND_ENDS(INTEGERS, GRAPH, _INT)])
-def best_segmentation(order: IntArray, graph: Graph, k: int) -> tuple[int, IntArray]:
-    """Return the least cost of cutting the order into at most k stages, and the stages' ends."""
+@internal([_INT(_SEGMENTS, _INT, _INT, _INT)])
+def _least_threshold(segments: Segments, k: int, low: int, high: int) -> int:
+    """Return the least threshold in low .. high for which k stages suffice; `high` must do."""
+    fewest = np.empty(len(segments.event_start), np.int64)
+    while low < high:
+        middle = low + (high - low) // 2
+        if fewest_stages(segments, k, middle, True, fewest) <= k:
+            high = middle
+        else:
+            low = middle + 1
+    return high
+
+
+@compiled([_COST_AND_ENDS(INTEGERS, GRAPH, _INT, _INT)])
+def best_segmentation(
+    order: IntArray, graph: Graph, k: int, largest_table: int
+) -> tuple[int, IntArray]:
+    """Return the least cost of cutting the order into at most k stages, and the stages' ends.
+
+    Instead of a table of more than `largest_table` entries, thresholds are bisected.
+    """
     nodes = len(order)
     right = segments_of(order, graph)
     if k <= 2:
@@ -487,8 +505,10 @@ def best_segmentation(order: IntArray, graph: Graph, k: int) -> tuple[int, IntAr
     left = segments_of(order[::-1].copy(), graph)
     fewest = np.empty(nodes + 1, np.int64)
     fewest_stages(right, k, high, False, fewest)
-    if low < high:
+    if low < high and k * (nodes + 1) <= largest_table:
         cost = _least_cost(left, k, high, fewest)
+    elif low < high:
+        cost = _least_threshold(right, k, low, high)
     if cost < high:
         fewest_stages(right, k, cost, False, fewest)
     return cost, _cut(left, cost, fewest)

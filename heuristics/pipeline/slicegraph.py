@@ -16,15 +16,20 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 
-def segment_order(instance: PipelineInstance, order: IntArray) -> tuple[int, IntArray]:
+def segment_order(
+    instance: PipelineInstance, order: IntArray, *, largest_table: int = 2**23
+) -> tuple[int, IntArray]:
     """Cut the order into at most k stages so that the bottleneck stage is as cheap as possible.
 
-    Exact, in memory O(n k + m).
+    Exact.
 
     Parameters
     ----------
     order
         The nodes in a topological order, shape (n,).
+    largest_table
+        Entries of a table of (n + 1) k costs, at most, of 8 bytes each. Where it would be larger,
+        thresholds are bisected in memory O(n + m), which takes longer and finds the same.
 
     Returns
     -------
@@ -32,7 +37,7 @@ def segment_order(instance: PipelineInstance, order: IntArray) -> tuple[int, Int
     """
     k = min(instance.k, instance.nodes)
     graph = kernel_graph(instance.graph)
-    cost, ends = best_segmentation(order, graph, k)
+    cost, ends = best_segmentation(order, graph, k, largest_table)
     return int(cost), ends
 
 

@@ -75,13 +75,14 @@ def test_increments_give_the_cost_of_every_stage(instances, data) -> None:
 @pytest.mark.parametrize("nodes", [60, 200])
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 16, 64])
 @pytest.mark.parametrize("degree", [2, 4, 40])
+@pytest.mark.parametrize("largest_table", [0, 2**23])
 def test_segmentation_equals_the_reference(
-    random_instance, nodes: int, k: int, degree: int
+    random_instance, nodes: int, k: int, degree: int, largest_table: int
 ) -> None:
-    """Also with windows of several blocks and many corrections at a position."""
+    """Also with windows of several blocks, many corrections at a position, and without a table."""
     instance = random_instance(nodes, k, nodes + k + degree, degree)
     order = instance.graph.dag.topological_order
-    found, ends = segment_order(instance, order)
+    found, ends = segment_order(instance, order, largest_table=largest_table)
     assert found == reference_cost(instance, order)
     assert instance.objective(Partition.from_segments(order, ends)) == found
     assert has_segmentation(instance, order, found)
