@@ -124,7 +124,7 @@ REACH = Method(
     summary="How far the first stages can get, step by step, each by branch and bound.",
     run=Deferred("boundmark.bounds.pipeline.reach.method:run"),
     seeded=True,
-    version=5,
+    version=4,
 )
 
 FORWARD_GREEDY = Method(
@@ -145,7 +145,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=25,
+    version=24,
 )
 
 BOTTLENECK = Method(

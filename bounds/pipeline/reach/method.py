@@ -72,9 +72,6 @@ class ReachSettings:
     first_of_long_steps
         Position of the first threshold in the gap, as a part of it, for long steps: a failure
         takes long, and much is rarely refuted.
-    bolder
-        Factor by which that part grows with each threshold refuted, up to one half. A threshold far
-        above the last one takes no longer to refute than one just above it.
     meeting_part
         Part of the time for partitions; the last one begun may exceed it.
     report_every, between_reports
@@ -110,7 +107,6 @@ class ReachSettings:
     improvement: float = 0.002
     least_part: float = 0.125
     first_of_long_steps: float = 1 / 6
-    bolder: float = 2.0
     meeting_part: float = 0.25
     report_every: float = 0.1
     between_reports: float = 20.0
@@ -184,7 +180,6 @@ class ClosingIn:
         best, is_first, slack = self._best, True, 0.0
         settings, short = self._settings, self._context.settings.short
         stands = best.objective
-        share = 0.5 if effort.stages <= short else settings.first_of_long_steps
         while not self._is_closed:
             high = int(min(stands, best.objective))
             width = high - self._refuted
@@ -192,11 +187,12 @@ class ClosingIn:
                 break
             is_narrow = best.objective - self._refuted <= settings.nearly_closed * best.objective
             starts_at_the_top = is_narrow and is_first
+            share = 0.5 if effort.stages <= short else settings.first_of_long_steps
             threshold = high - 1 if starts_at_the_top else self._between(high, slack, share)
             is_first = False
             found = self._decide(threshold, effort, is_narrow)
             if found is None:
-                slack, share = 0.0, min(0.5, settings.bolder * share)
+                slack = 0.0
             else:
                 stands, slack = threshold, found
 
