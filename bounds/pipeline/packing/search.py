@@ -274,8 +274,10 @@ class _Search:
         self.front = frozen(task.front)
         self.least = frozen(np.minimum.accumulate(task.front[::-1])[::-1])
         units = np.arange(1, len(task.front) + 1)
-        self.largest = np.minimum(units * task.unit - 1, task.limit)
+        self.largest = frozen(np.minimum(units * task.unit - 1, task.limit))
         self.stack = _stack(self.tensors.nodes, task.settings)
+        # What tensors take from their ends, in the last flow.
+        self.taken = np.zeros(len(self.graph.end), dtype=np.int64)
         self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
         self.largest_price = LARGEST_PRICE_FACTOR * price
         self.is_in_flows = False
@@ -361,11 +363,12 @@ class _Search:
                 return self.rule
             first = int(self.stack.work[0] + self.stack.cut[0]) // self.task.unit
             # By how much the heaviest set may exceed the front is convex in the price.
-            over = (price * self.largest - self.front)[first:]
-            gap = int(self.stack.excess[0] + over.max())
+            worst = int(self.rule.short[first])
+            gap = int(self.stack.excess[0]) - worst
             if best_gap is None or gap < best_gap:
                 best, best_gap = self.rule, gap
-            if cost > self.largest[first + int(over.argmax())]:
+            at = set_flow.first_short(worst, price, first, self.front, self.largest)
+            if cost > self.largest[at]:
                 low = price
             else:
                 high = price
@@ -382,13 +385,16 @@ class _Search:
 
     def _rule(self, price: int, sides: IntArray) -> tuple[Rule, int]:
         """Return the rule for a price, and the cost of a set that attains the excess."""
-        taken = np.zeros(len(self.graph.end), dtype=np.int64)
+        taken = self.taken
         left = np.zeros(len(self.order), dtype=np.int64)
         cost = set_flow.split(price, sides, self.weights, self.graph, taken, left)
-        short = np.minimum.accumulate((self.front - price * self.largest)[::-1])[::-1]
+        short = np.empty_like(self.front)
+        set_flow.fill_short(price, self.front, self.largest, short)
         task = self.task
         scalars = frozen([price, task.unit, task.limit, task.tensors.graph.cache])
-        short, left, taken = map(frozen, (short, left, taken))
+        taken = frozen(taken)
+        for array in (short, left):
+            array.flags.writeable = False
         rule = Rule(self.weights, self.front, self.least, short, left, taken, scalars)
         return rule, int(cost)
 

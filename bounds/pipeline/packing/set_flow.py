@@ -118,7 +118,8 @@ def split(
     sides
         1 for nodes inside, at least one, -1 for nodes outside, 0 for others, shape (n,).
     taken
-        Filled with what tensors take from their ends, in the order of ``g.end``.
+        What tensors take from their ends, in the order of ``g.end``: before, of another flow to go
+        on from, of which as much is kept as the price allows; then of the one that is found.
     left
         Filled with the weight of each node beyond its work's price and what tensors take, (n,).
     """
@@ -132,9 +133,37 @@ def split(
         np.empty(arcs, dtype=np.int64),
     )
     forward = np.zeros(len(g.end), dtype=np.int64)
-    arc = 0
+    arc = 2 * n
     for v in range(n):
         left[v] = weights[v] - price * g.work[v]
+    for u in range(n):
+        begin, end = g.end_start[u], g.end_start[u + 1]
+        if begin == end:
+            continue
+        # Vertices n + u and 2 n + u are what leaves the producer, and what it receives.
+        through = price * g.transfer[u]
+        leaving = entering = 0
+        produced = arc
+        arc += 4
+        for i in range(begin + 1, end):
+            forward[i] = arc
+            given = min(max(0, -taken[i]), through - leaving)
+            received = min(max(0, taken[i]), through - entering)
+            leaving += given
+            entering += received
+            left[g.end[i]] += given - received
+            _join(first, after, to, room, arc, n + u, g.end[i])
+            room[arc], room[arc + 1] = through - given, given
+            _join(first, after, to, room, arc + 2, g.end[i], 2 * n + u)
+            room[arc + 2], room[arc + 3] = through - received, received
+            arc += 4
+        left[u] -= leaving - entering
+        _join(first, after, to, room, produced, u, n + u)
+        room[produced], room[produced + 1] = through - leaving, leaving
+        _join(first, after, to, room, produced + 2, 2 * n + u, u)
+        room[produced + 2], room[produced + 3] = through - entering, entering
+    arc = 0
+    for v in range(n):
         supply = sides[v] * _UNBOUNDED if sides[v] else left[v]
         if supply >= 0:
             room[arc] = supply
@@ -143,23 +172,6 @@ def split(
             room[arc] = -supply
             _join(first, after, to, room, arc, v, sink)
         arc += 2
-    for u in range(n):
-        if g.end_start[u] == g.end_start[u + 1]:
-            continue
-        # Vertices n + u and 2 n + u are what leaves the producer, and what it receives.
-        through = price * g.transfer[u]
-        room[arc] = through
-        _join(first, after, to, room, arc, u, n + u)
-        room[arc + 2] = through
-        _join(first, after, to, room, arc + 2, 2 * n + u, u)
-        arc += 4
-        for i in range(g.end_start[u] + 1, g.end_start[u + 1]):
-            forward[i] = arc
-            room[arc] = through
-            _join(first, after, to, room, arc, n + u, g.end[i])
-            room[arc + 2] = through
-            _join(first, after, to, room, arc + 2, g.end[i], 2 * n + u)
-            arc += 4
     level, queue, path, next_arc = (
         np.empty(3 * n + 2, dtype=np.int64),
         np.empty(3 * n + 2, dtype=np.int64),
@@ -170,6 +182,7 @@ def split(
         _block(next_arc, after, to, room, level, path, first, source, sink)
     cost = 0
     for v in range(n):
+        left[v] = weights[v] - price * g.work[v]
         if level[v] >= 0:
             cost += g.work[v]
     for u in range(n):
@@ -189,3 +202,29 @@ def split(
         if 0 < inside < end - begin:
             cost += g.transfer[u]
     return cost
+
+
+@njit([types.void(_INT, _INPUT, _INPUT, _VECTOR)], cache=True, nogil=True)
+def fill_short(price: int, front: IntArray, largest: IntArray, short: IntArray) -> None:
+    """Fill in by how much the front exceeds a price, at least, at each cost or any larger one.
+
+    Parameters
+    ----------
+    front
+        What sets may weigh, by units of cost.
+    largest
+        The largest cost in each unit.
+    """
+    least = _UNBOUNDED
+    for at in range(len(front) - 1, -1, -1):
+        least = min(least, front[at] - price * largest[at])
+        short[at] = least
+
+
+@njit([_INT(_INT, _INT, _INT, _INPUT, _INPUT)], cache=True, nogil=True)
+def first_short(short: int, price: int, first: int, front: IntArray, largest: IntArray) -> int:
+    """Return the first unit from `first` on at which the front exceeds a price by `short`."""
+    at = first
+    while front[at] - price * largest[at] != short:
+        at += 1
+    return at
