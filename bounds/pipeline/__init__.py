@@ -50,7 +50,7 @@ PACKING = Method(
     summary="Node weights under which each feasible stage weighs at most 1, by connected parts.",
     run=Deferred("boundmark.bounds.pipeline.packing.method:run"),
     params={"precision": 0.0},
-    version=5,
+    version=6,
 )
 
 CUT_TREE = Method(
@@ -145,7 +145,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=24,
+    version=25,
 )
 
 BOTTLENECK = Method(
