@@ -1,6 +1,6 @@
 """Optimal segmentation of a topological order without an n x n table.
 
-Positions count from 0; f(l, r) is the cost of the stage of positions l .. r. Two facts carry
+Positions count from 0; f(l, r) is the cost of the stage of positions l .. r. Three facts carry
 everything here.
 
 *Increments.* A tensor's members are its producer and its consumers. It costs a stage nothing if all
@@ -206,12 +206,10 @@ def _sweep(segments: Segments, threshold: int, first: int, end: int, window: Win
     return first
 
 
-@inlined([_INT(_SEGMENTS, _WINDOW, _INT, _INT, _INT)])
-def _least_in_block(segments: Segments, window: Window, block: int, last: int, end: int) -> int:
-    """Return at most the least cost of the stages up to end - 1 that begin in a block.
-
-    `last` is the last position of the block in the window.
-    """
+@inlined([_INT(_SEGMENTS, _WINDOW, _INT, _INT)])
+def _least_in_block(segments: Segments, window: Window, block: int, end: int) -> int:
+    """Return at most the least cost of the stages up to end - 1 that begin in a block."""
+    last = min(end, (block + 1) << _BLOCK) - 1
     cost = window.least[block] - window.shift[block] + segments.gain_before[end]
     return int(cost + _overflow(segments, last, end))
 
@@ -234,9 +232,9 @@ def _fewest_before(
     for block in range(first >> _BLOCK, ((end - 1) >> _BLOCK) + 1):
         if block_fewest[block] >= best:
             continue
-        start, stop = max(first, block << _BLOCK), min(end, (block + 1) << _BLOCK)
-        if _least_in_block(segments, window, block, stop - 1, end) > threshold:
+        if _least_in_block(segments, window, block, end) > threshold:
             continue
+        start, stop = max(first, block << _BLOCK), min(end, (block + 1) << _BLOCK)
         limit = threshold - segments.gain_before[end] + window.shift[block]
         row, before = window.costs[start:stop], fewest[start:stop]
         if _overflow(segments, start, end) == 0:
@@ -355,20 +353,23 @@ def _least_before(
     Its last stage begins in the window, and ``before[l]`` is the least cost up to l - 1;
     `block_before` has the least of these in each block.
     """
-    # The block that promises most is looked at first, and most others need not be.
-    promising, least = -1, threshold
-    for block in range(first >> _BLOCK, ((end - 1) >> _BLOCK) + 1):
-        last = min(end, (block + 1) << _BLOCK) - 1
-        promise = max(block_before[block], _least_in_block(segments, window, block, last, end))
-        if promise < least:
-            promising, least = block, promise
+    first_block, last_block = first >> _BLOCK, (end - 1) >> _BLOCK
+    promising, best = -1, threshold
+    for block in range(first_block, last_block + 1):
+        promise = max(block_before[block], _least_in_block(segments, window, block, end))
+        if promise < best:
+            promising, best = block, promise
     if promising < 0:
         return threshold
     best = threshold
     room = segments.load_before[end] - segments.cache
-    block = promising
-    following = first >> _BLOCK
-    while True:
+    # The most promising block comes first, so that most others need not be looked at.
+    for at in range(first_block - 1, last_block + 1):
+        block = promising if at < first_block else at
+        if at == promising or block_before[block] >= best:
+            continue
+        if _least_in_block(segments, window, block, end) >= best:
+            continue
         start, stop = max(first, block << _BLOCK), min(end, (block + 1) << _BLOCK)
         gain = segments.gain_before[end] - window.shift[block]
         row, rest = window.costs[start:stop], before[start:stop]
@@ -376,15 +377,7 @@ def _least_before(
         for index in range(row.size):
             cost = row[index] + gain + max(0, room - load[index])
             best = min(best, max(rest[index], cost))
-        block = -1
-        while block < 0 and following <= (end - 1) >> _BLOCK:
-            if following != promising and block_before[following] < best:
-                last = min(end, (following + 1) << _BLOCK) - 1
-                if _least_in_block(segments, window, following, last, end) < best:
-                    block = following
-            following += 1
-        if block < 0:
-            return best
+    return best
 
 
 @internal([_INT(_SEGMENTS, _INT, _INT, _ROW)])
