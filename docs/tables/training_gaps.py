@@ -4,7 +4,8 @@
 
 For each graph and number of stages of a results folder of suite `weekly/training`, the cost of the
 best verified partition, with gradients as nodes of their own and folded into the forward pass, and
-how far it can be from the optimum by the best certified bound.
+how far it can be from the optimum by the best certified bound. Only the newest version of each
+method counts.
 """
 
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 from results_page import markdown
-from zoo_gaps import gap_text
+from zoo_gaps import gap_text, newest_versions
 
 from boundmark.datasets.zoo import index
 from boundmark.reports.stored.checked_results import checked_results
@@ -33,6 +34,7 @@ def table(rows: pd.DataFrame) -> str:
     rows
         Rows of a results folder of suite `weekly/training`, or a part of it.
     """
+    rows = newest_versions(rows)
     given = [json.loads(params) for params in rows["instance_params"]]
     named = rows.assign(
         k=[one["k"] for one in given], form=[one.get("backward", FORMS[0]) for one in given]

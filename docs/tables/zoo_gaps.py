@@ -18,6 +18,15 @@ from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
 
 
+def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each method's newest version, by instance.
+
+    A folder that went on after a change has several versions of a method.
+    """
+    versions = rows.groupby(["instance", "instance_params", "method"])["method_version"]
+    return rows[rows["method_version"] == versions.transform("max")]
+
+
 def gap_table(rows: pd.DataFrame) -> str:
     """Return a Markdown table with a line for each graph and a column for each number of stages.
 
@@ -28,9 +37,7 @@ def gap_table(rows: pd.DataFrame) -> str:
     rows
         Rows of a results folder of suite `weekly/zoo` or `weekly/nasnet`, or a part of it.
     """
-    # A folder that went on after a change has several versions of a method.
-    newest = rows.groupby(["instance", "instance_params", "method"])["method_version"]
-    rows = rows[rows["method_version"] == newest.transform("max")]
+    rows = newest_versions(rows)
     named = rows.assign(k=[json.loads(params)["k"] for params in rows["instance_params"]])
     best = named.groupby(["instance", "k"]).agg(
         cost=("objective", "min"), bound=("bound_certified", "max")
