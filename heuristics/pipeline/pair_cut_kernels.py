@@ -165,7 +165,8 @@ def _find_cut(arcs: Arcs, level: IntArray, source: int, sink: int) -> None:
                 level[vertex] = lowest
                 members[lowest] += 1
                 following[vertex] = arcs.first[vertex]
-                highest = max(highest, lowest * (lowest < vertices))
+                if lowest < vertices:
+                    highest = max(highest, lowest)
 
 
 class Pair(NamedTuple):

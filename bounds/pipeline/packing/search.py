@@ -367,7 +367,7 @@ class _Search:
             gap = int(self.stack.excess[0]) - worst
             if best_gap is None or gap < best_gap:
                 best, best_gap = self.rule, gap
-            at = set_flow.first_short(worst, price, first, self.front, self.largest)
+            at = set_search.first_short(worst, price, first, self.front, self.largest)
             if cost > self.largest[at]:
                 low = price
             else:
@@ -389,7 +389,7 @@ class _Search:
         left = np.zeros(len(self.order), dtype=np.int64)
         cost = set_flow.split(price, sides, self.weights, self.graph, taken, left)
         short = np.empty_like(self.front)
-        set_flow.fill_short(price, self.front, self.largest, short)
+        set_search.fill_short(price, self.front, self.largest, short)
         task = self.task
         scalars = frozen([price, task.unit, task.limit, task.tensors.graph.cache])
         taken = frozen(taken)

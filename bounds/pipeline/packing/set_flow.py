@@ -202,29 +202,3 @@ def split(
         if 0 < inside < end - begin:
             cost += g.transfer[u]
     return cost
-
-
-@njit([types.void(_INT, _INPUT, _INPUT, _VECTOR)], cache=True, nogil=True)
-def fill_short(price: int, front: IntArray, largest: IntArray, short: IntArray) -> None:
-    """Fill in by how much the front exceeds a price, at least, at each cost or any larger one.
-
-    Parameters
-    ----------
-    front
-        What sets may weigh, by units of cost.
-    largest
-        The largest cost in each unit.
-    """
-    least = _UNBOUNDED
-    for at in range(len(front) - 1, -1, -1):
-        least = min(least, front[at] - price * largest[at])
-        short[at] = least
-
-
-@njit([_INT(_INT, _INT, _INT, _INPUT, _INPUT)], cache=True, nogil=True)
-def first_short(short: int, price: int, first: int, front: IntArray, largest: IntArray) -> int:
-    """Return the first unit from `first` on at which the front exceeds a price by `short`."""
-    at = first
-    while front[at] - price * largest[at] != short:
-        at += 1
-    return at

@@ -365,3 +365,29 @@ def search(pause: int, g: TensorGraph, rule: Rule, s: Stack) -> bool:
             counts[DEPTH] = e
             counts[IS_NEW] = 1
     return True
+
+
+@njit([types.void(_INT, _VECTOR, _VECTOR, _OPEN_VECTOR)], cache=True, nogil=True)
+def fill_short(price: int, front: IntArray, largest: IntArray, short: IntArray) -> None:
+    """Fill in `Rule.short`: by how much the front exceeds a price, at each cost or a larger one.
+
+    Parameters
+    ----------
+    front
+        What sets may weigh, by units of cost.
+    largest
+        The largest cost in each unit.
+    """
+    least = np.int64(2**62)
+    for at in range(len(front) - 1, -1, -1):
+        least = min(least, front[at] - price * largest[at])
+        short[at] = least
+
+
+@njit([_INT(_INT, _INT, _INT, _VECTOR, _VECTOR)], cache=True, nogil=True)
+def first_short(short: int, price: int, first: int, front: IntArray, largest: IntArray) -> int:
+    """Return the first unit from `first` on at which the front exceeds a price by `short`."""
+    at = first
+    while front[at] - price * largest[at] != short:
+        at += 1
+    return at

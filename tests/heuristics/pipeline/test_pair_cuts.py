@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.sparse import csr_matrix
 from selection import examples
 
 from boundmark.heuristics.incumbent import Incumbent
@@ -14,7 +16,7 @@ from boundmark.heuristics.pipeline import pair_cuts
 from boundmark.heuristics.pipeline.annealing import refine
 from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
-from boundmark.heuristics.pipeline.orders import fewest_open_order
+from boundmark.heuristics.pipeline.orders import fewest_open_order, noisy_own_order
 from boundmark.heuristics.pipeline.pair_cut_kernels import divide_pair
 from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
 from boundmark.heuristics.pipeline.prefix_pool import PrefixPoolSettings
@@ -47,11 +49,16 @@ def flows_forward(instance: PipelineInstance, stages: IntArray) -> bool:
 
 
 def movable(
-    instance: PipelineInstance, stages: IntArray, first: int, last: int, corridor: float
+    instance: PipelineInstance,
+    stages: IntArray,
+    first: int,
+    last: int,
+    corridor: float,
+    order: IntArray | None = None,
 ) -> set[int]:
     """Return the nodes of two stages that less than a corridor separates from the boundary."""
     weight, found = instance.graph.work + 1, set()
-    order = instance.graph.dag.topological_order
+    order = instance.graph.dag.topological_order if order is None else order
     for stage, from_afar in ((first, order), (last, order[::-1])):
         members = [int(node) for node in from_afar if stages[node] == stage]
         whole = weight[members].sum()
@@ -132,6 +139,42 @@ def test_a_cut_is_the_cheapest_division(instances, data, corridor: float) -> Non
     assert both(cut) == min(map(both, choices))
 
 
+def least_sum(instance: PipelineInstance, stages: IntArray, free: set[int]) -> float:
+    """Return the least sum of the costs of two stages 0 and 1, by a linear program.
+
+    There is no other stage, and no overflow. With 1 for nodes in stage 1, a tensor costs either
+    stage its transfer times the largest less the least of its ends. The program is the dual of a
+    flow, so its optimum is integral.
+    """
+    graph, n = instance.graph, instance.nodes
+    dag = graph.dag
+    # A column for each node, then the largest and the least of the ends of each node's tensor.
+    cost = np.zeros(3 * n)
+    rows, columns, values = [], [], []
+
+    def at_least(greater: int, smaller: int) -> None:
+        row = len(rows) // 2
+        rows.extend((row, row))
+        columns.extend((greater, smaller))
+        values.extend((1.0, -1.0))
+
+    for u in range(n):
+        consumers = dag.consumers_of(u).tolist()
+        if consumers:
+            cost[n + u], cost[2 * n + u] = 2 * graph.transfer[u], -2 * graph.transfer[u]
+        for end in (u, *consumers):
+            at_least(n + u, end)
+            at_least(end, 2 * n + u)
+        for consumer in consumers:
+            at_least(consumer, u)
+    matrix = csr_matrix((values, (rows, columns)), shape=(len(rows) // 2, 3 * n))
+    fixed = [(0, 1) if v in free else (stages[v], stages[v]) for v in range(n)]
+    found = linprog(
+        cost, A_ub=-matrix, b_ub=np.zeros(matrix.shape[0]), bounds=fixed + [(0, 1)] * (2 * n)
+    )
+    return float(found.fun + graph.work.sum())
+
+
 @given(
     data=st.data(),
     cuts=st.integers(1, 8),
@@ -195,6 +238,25 @@ def training() -> PipelineInstance:
     """Return a graph of training of 1,592 nodes, in four stages."""
     model = datasets()["zoo"].load("bert-base-training")
     return PipelineInstance.of(pipeline_graph(model, default_device()), k=4, backward="separate")
+
+
+@pytest.mark.parametrize("corridor", [0.9, 0.6, 0.3])
+@pytest.mark.parametrize("noise", [0.1, 0.3, 0.6])
+def test_a_cut_of_a_large_network_is_the_cheapest(training, noise: float, corridor: float) -> None:
+    """The same on 1,592 nodes, where levels are set anew many times, by another algorithm."""
+    sample = PipelineInstance(training.graph, 2)
+    order = noisy_own_order(sample.graph.dag, noise, np.random.default_rng(1))
+    stages = np.empty(sample.nodes, np.int64)
+    stages[order] = np.arange(sample.nodes) > sample.nodes // 2
+    times_first = np.zeros(sample.nodes, np.int64)
+    divide_pair(
+        *(kernel_graph(sample.graph), stages.copy(), 0, 1, order),
+        *(np.array([corridor]), 1, 1, times_first),
+    )
+    cut = np.where(times_first > 0, 0, 1)
+    assert flows_forward(sample, cut)
+    least = least_sum(sample, stages, movable(sample, stages, 0, 1, corridor, order))
+    assert int(stage_costs(sample.graph, cut, 2).sum()) == pytest.approx(least, rel=1e-9)
 
 
 def starts(sample: PipelineInstance) -> tuple[IntArray, IntArray]:
