@@ -9,7 +9,8 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
 from boundmark.bounds.pipeline import separation
 from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings, start_search
+from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
+from boundmark.bounds.pipeline.cut_tree.trees import HeavySets, start_search
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors
@@ -185,7 +186,8 @@ class CutTree:
         search_for = SetWeights(self.tensors, k, 1, settings.weights)
         found = search_for.at(3500, equal, Budget(600)).weights
         whole = np.floor(found / found.sum() * settings.whole).astype(np.int64)
-        self.start = lambda: start_search(self.tensors, k, frozen(whole), 3100, settings)
+        sets = HeavySets(frozen(whole), -(-int(whole.sum()) // k), 3100)
+        self.start = lambda: start_search(self.tensors, sets, settings.tree)
 
     def _branches(self) -> int:
         rule, state = self.start()

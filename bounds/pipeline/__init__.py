@@ -50,16 +50,16 @@ PACKING = Method(
     summary="Node weights under which each feasible stage weighs at most 1, by connected parts.",
     run=Deferred("boundmark.bounds.pipeline.packing.method:run"),
     params={"precision": 0.0},
-    version=6,
+    version=7,
 )
 
 CUT_TREE = Method(
     name="cut-tree",
     problem="pipeline",
     kind="bound",
-    summary="Node weights of which no cheap convex set has the mean, by a tree of minimum cuts.",
+    summary="Node weights that cheap stages cannot add up to, by trees of minimum cuts.",
     run=Deferred("boundmark.bounds.pipeline.cut_tree.method:run"),
-    version=3,
+    version=4,
 )
 
 MIP_TREE = Method(
@@ -145,7 +145,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=25,
+    version=26,
 )
 
 BOTTLENECK = Method(

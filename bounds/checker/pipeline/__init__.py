@@ -29,6 +29,9 @@ packing/1
     more than a front allows for its cost, and a knapsack that sets of cost t or less together weigh
     at most W. So if all nodes weigh more than k W, OPT >= t + 1. The same is tried with
     work + param_load, of which parts cost at most t + cache together.
+packing/2
+    The same, but first trees show what the first and the last stage weigh at most, as for
+    cut-tree/2. If what is left is more than (k - 2) W, OPT >= t + 1.
 ideal-dp/1
     Suppose OPT <= t, the threshold. Leave out some nodes with their edges: no stage's cost grows,
     and no cycle among the stages appears. In the order in which data flows, the first stages make
@@ -72,6 +75,10 @@ cut-tree/1
     cost at most t. Flows and prices of weight bound f(S) for all sets of a branch (see `cut_tree`);
     they end it, or put nodes inside or outside. If no set is left, OPT >= t + 1. The same is tried
     with work + param_load, of which a stage has at most t + cache - io(S).
+cut-tree/2
+    The same, but first trees show what the first and the last stage weigh at most, and then that no
+    other one can have the mean of what is left. The first stage holds all producers of its nodes,
+    and the last one all their consumers, so both can often hold far less.
 
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
@@ -79,10 +86,10 @@ at most a io(S) leaves any S. Every node but v keeps at most its work. So if v i
 out is at most a io(S) + work(S) - work[v].
 """
 
-from .cut_tree import cut_tree
+from .cut_tree import cut_tree, cut_tree_with_ends
 from .ideals import ideal_dp
 from .instance import objective, read_instance
-from .packing import packing
+from .packing import packing, packing_with_ends
 from .reach import reach
 from .separation import separation
 from .single_stage import max_work, mean_work, node_cut, share
@@ -103,8 +110,10 @@ KINDS = {
     "ideal-dp/1": ideal_dp,
     "tower-dp/1": tower_dp,
     "packing/1": packing,
+    "packing/2": packing_with_ends,
     "separation/1": separation,
     "cut-tree/1": cut_tree,
+    "cut-tree/2": cut_tree_with_ends,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -1,4 +1,8 @@
-"""Checks the kind packing: searches for sets of nodes that weigh more than the front allows."""
+"""Checks the kinds of packing: searches for sets of nodes that weigh more than a front allows.
+
+If trees of cuts show that the first stage weighs at most A, and the last one at most B (see
+`cut_tree`), the others have to hold what all nodes weigh less A and B.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,36 +11,40 @@ from ..graph import topological_order
 from ..sets import members
 from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, integers
 from . import limits
+from .cut_tree import begun, ends
 from .instance import Instance
 from .limits import SPLIT
+
+FIELDS = {"threshold", "loaded", "unit", "weights", "front", "order", "flows", "plan"}
 
 
 def packing(graph: Instance, payload: Any) -> int:
     """Return the threshold + 1 if the weights refute it."""
-    names = {"threshold", "loaded", "unit", "weights", "front", "order", "flows", "plan"}
-    payload = fields(payload, "the payload", names)
+    return _packing(graph, fields(payload, "the payload", FIELDS))
+
+
+def packing_with_ends(graph: Instance, payload: Any) -> int:
+    """Return the threshold + 1 if weights refute it, given what the first and last stage weigh."""
+    return _packing(graph, fields(payload, "the payload", FIELDS | {"ends"}))
+
+
+def _packing(graph: Instance, payload: Any) -> int:
     n = len(graph.work)
     if n > limits.LARGEST_PACKING_GRAPH or len(graph.edges) > limits.MOST_PACKING_EDGES:
         raise TooLarge("the instance is too large for a packing")
-    threshold = integer(payload["threshold"], "threshold of the payload", 0, LARGEST_AMOUNT)
-    limit = threshold
-    if integer(payload["loaded"], "loaded of the payload", 0, 1):
-        # A stage has work + io + param_load of at most threshold + cache.
-        work = [work + load for work, load in zip(graph.work, graph.param_load, strict=True)]
-        graph = graph._replace(work=work, param_load=[0] * n)
-        limit += graph.cache
+    graph, limit, weights = begun(graph, payload)
     unit = integer(payload["unit"], "unit of the payload", 1, LARGEST_AMOUNT)
-    weights = integers(payload["weights"], "weights of the payload", 0, LARGEST_AMOUNT)
     front = integers(payload["front"], "front of the payload", 0, LARGEST_AMOUNT)
     order = integers(payload["order"], "order of the payload", 0, n - 1)
     flows = payload["flows"]
-    if len(weights) != n:
-        raise Rejected("weights of the payload is not one for each node")
     if len(front) > limits.MOST_PACKING_UNITS:
         raise TooLarge("front of the payload is too long")
     if len(front) != limit // unit + 1 or front[0] != 0:
         raise Rejected("front of the payload is not 0 and one for each unit up to the limit")
-    if sum(weights) <= min(graph.k, n) * _heaviest(front):
+    left, stages = sum(weights), min(graph.k, n)
+    if "ends" in payload:
+        left, stages = left - ends(graph, weights, limit, payload["ends"]), max(0, stages - 2)
+    if left <= stages * _heaviest(front):
         raise Rejected("the weights do not refute the threshold")
     if sorted(order) != list(range(n)):
         raise Rejected("order of the payload is not each node once")
@@ -44,7 +52,7 @@ def packing(graph: Instance, payload: Any) -> int:
         raise Rejected("flows of the payload is not a list")
     plan = integers(payload["plan"], "plan of the payload", SPLIT, len(flows) - 1)
     Sets(graph, order, weights, front, limit, unit).search_all(flows, plan)
-    return threshold + 1
+    return int(payload["threshold"]) + 1
 
 
 def _heaviest(front: list[int]) -> int:

@@ -6,18 +6,25 @@ weights' program. What the checker could not follow in its steps is not refuted.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
 from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.search import IndexArray, Rule, Search
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings, in_edges
+from boundmark.bounds.pipeline.cut_tree.trees import (
+    Ends,
+    HeavySets,
+    Tree,
+    TreeSettings,
+    bounded_ends,
+)
+from boundmark.bounds.pipeline.packing.known_sets import POSITIONS
+from boundmark.bounds.pipeline.packing.program import FloatArray
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings
 from boundmark.bounds.pipeline.packing.shared import SharedWeights
-from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded, members_where, packed
-from boundmark.bounds.pipeline.packing.weighing import FloatArray
+from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.share import Tables, table_in_time
 from boundmark.problems.arrays import IntArray, frozen
@@ -25,9 +32,8 @@ from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
-from boundmark.problems.pipeline.graph import PipelineGraph
 
-KIND = "cut-tree/1"
+KIND, KIND_WITH_ENDS = "cut-tree/1", "cut-tree/2"
 
 PRODUCER = "cut-tree"
 
@@ -68,27 +74,13 @@ class CutTreeSettings:
     quick
         Seconds of a tree up to which it is the tree that tells whether weights are good enough,
         instead of long walks.
-    most_found
-        Sets that a tree may find before weights are computed again, in the time of one tree.
     nearer
         Part of the way to the threshold of a quick tree by which weights are for a lower one after
         it has found a set.
     whole
         Sum of the integer weights, about.
-    price_units
-        Units that a price of weight has at the beginning, about: flows are counted in parts of a
-        tick that allow for so many.
-    candidates
-        Number of nodes that are compared before a branching.
-    rounds
-        Rounds of flow by which they are compared, at most: more tell their gains exactly, and take
-        longer.
-    most_steps
-        Steps that the checker takes for a tree, at most; the rest is for the instance.
-    most_numbers
-        Numbers of a tree's certificate, at most; they take about 6 bytes each.
-    turn
-        Number of branches, times nodes, between two looks at the clock.
+    tree
+        Settings of the trees.
     weights
         Settings of the search for weights.
     """
@@ -108,15 +100,9 @@ class CutTreeSettings:
     most_retries: int = 3
     patience: float = 0.05
     quick: float = 1.0
-    most_found: int = 10
     nearer: float = 0.25
     whole: int = 2**17
-    price_units: int = 2**10
-    candidates: int = 8
-    rounds: int = 2
-    most_steps: int = 3 * 2**24
-    most_numbers: int = 2**23
-    turn: int = 10_000
+    tree: TreeSettings = field(default_factory=TreeSettings)
     weights: SetWeightSettings = field(default_factory=SetWeightSettings)
 
 
@@ -156,7 +142,7 @@ def run(
     )
     above = int(min(best.objective, instance.objective(start)))
     rise = _Rise(instance, budget, best, settings, seed, above, shared)
-    rise.weights.add_stages(start)
+    rise.weights.known.add_stages(start)
     if rise.is_open():
         rise.weigh()
         rise.prove_all()
@@ -198,7 +184,9 @@ class _Rise:
         self.is_loaded = int(graph.param_load.sum()) > k * graph.cache
         self.allowed = graph.cache if self.is_loaded else 0
         self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
-        self.weights = SetWeights(self.tensors, k, self.seed, self.settings.weights)
+        self.weights = SetWeights(
+            self.tensors, k, self.seed, self.settings.weights, has_ends=k >= 2
+        )
         self.current: FloatArray = self.weights.by_work()
         self.above = self.known
         self.pace = _Pace()
@@ -243,7 +231,7 @@ class _Rise:
         found = self.shared.found(self.is_loaded)
         if found:
             for members in found.sets:
-                self.weights.add(members)
+                self.weights.known.add(members)
             self.current, threshold = found.weights, found.threshold
         between = self.refuted, self.above
         budget = self.budget.part(self.settings.weighing_fraction)
@@ -305,55 +293,61 @@ class _Rise:
 
         Returns
         -------
-        How the search ended, the part of a certificate's size that was needed, and whether a set
+        How the last tree ended, the part of a certificate's size that was needed, and whether a set
         was found that weights did not know.
         """
-        settings = self.settings
-        weights = np.floor(self.current / max(self.current.sum(), 1e-9) * settings.whole)
-        rule, state = start_search(
+        settings, k, limit = self.settings, self.instance.k, threshold + self.allowed
+        whole = np.floor(self.current / max(self.current.sum(), 1e-9) * settings.whole)
+        weights, least, ends = frozen(whole.astype(np.int64)), 0, None
+        if self.weights.has_ends:
+            known = [
+                int(self.weights.known.heaviest(whole, limit, position)) for position in POSITIONS
+            ]
+            ends = bounded_ends(
+                self.tensors, weights, limit, known, k - 2, settings.tree, self.budget
+            )
+            is_new = sum(self.weights.known.add(members) for members in ends.found) > 0
+            if not ends.is_bounded:
+                return ends.ended, 0.0, is_new
+            if k == 2:
+                self.report(threshold, weights, ends, None)
+                return search.REFUTED, 0.0, False
+            least = ends.least_of_others(weights, k - 2)
+        else:
+            least = -(-int(weights.sum()) // k)
+        left = settings.tree.most_steps - (ends.steps if ends else 0)
+        tree = Tree(
             self.tensors,
-            self.instance.k,
-            frozen(weights.astype(np.int64)),
-            threshold + self.allowed,
-            settings,
+            HeavySets(weights, least, limit),
+            replace(settings.tree, most_steps=left),
         )
-        ended, branches = search.RUNNING, max(1, settings.turn // self.tensors.nodes)
-        while ended == search.RUNNING and not self.budget.is_spent():
-            ended = search.proceed(rule, state, branches)
-        written, steps = state.counts[search.WRITTEN], state.counts[search.STEPS]
-        part = float(max(written / settings.most_numbers, steps / settings.most_steps))
+        ended = tree.run(self.budget)
         if ended == search.FOUND:
-            return ended, part, self.add_found(rule, state)
+            return ended, tree.part, self.add_found(tree)
         if ended == search.REFUTED:
-            payload = {
-                "threshold": threshold,
-                "loaded": int(self.is_loaded),
-                "scale": int(rule.scalars[search.SCALE]),
-                "weights": rule.weights.tolist(),
-                "nodes": entries(state),
-            }
-            self.best.bound(Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER))
-        return ended, part, False
+            self.report(threshold, weights, ends, tree)
+        return ended, tree.part, False
 
-    def add_found(self, rule: Rule, state: Search) -> bool:
+    def report(
+        self, threshold: int, weights: IntArray, ends: Ends | None, tree: Tree | None
+    ) -> None:
+        """Report that a threshold is refuted."""
+        payload = {
+            "threshold": threshold,
+            "loaded": int(self.is_loaded),
+            "weights": weights.tolist(),
+            **(tree.proof() if tree else {"scale": 1, "nodes": []}),
+        }
+        if ends:
+            payload["ends"] = ends.proofs
+        kind = KIND_WITH_ENDS if ends else KIND
+        self.best.bound(Certificate.of(self.instance, kind, threshold + 1, payload, PRODUCER))
+
+    def add_found(self, tree: Tree) -> bool:
         """Add the set that a tree found, and those found next; return whether one is new."""
-        until, is_new = self.budget.spent() + self.pace.seconds, False
-        branches = max(1, self.settings.turn // self.tensors.nodes)
-        ended = search.FOUND
-        for _ in range(self.settings.most_found):
-            sides = state.sides[state.counts[search.DEPTH]]
-            is_new |= self.weights.add(members_where(sides == search.INSIDE))
-            # The proof has a gap from here on.
-            state.counts[search.DEPTH] -= 1
-            state.counts[search.IS_NEW] = 0
-            ended = search.RUNNING
-            while ended == search.RUNNING and not self.budget.is_spent():
-                if self.budget.spent() >= until:
-                    break
-                ended = search.proceed(rule, state, branches)
-            if ended != search.FOUND:
-                break
-        return is_new
+        until = self.budget.spent() + self.pace.seconds
+        found = tree.more_found(self.settings.tree.most_found, self.budget, until)
+        return sum(self.weights.known.add(members) for members in found) > 0
 
 
 @dataclass(eq=False)
@@ -396,134 +390,3 @@ class _Pace:
         """Return the threshold whose tree is expected to take a given time, at most 8 % higher."""
         step = math.log(seconds / self.seconds) / self.power
         return int(self.threshold * math.exp(min(step, 0.08)))
-
-
-def start_search(
-    tensors: Tensors, k: int, weights: IntArray, limit: int, settings: CutTreeSettings
-) -> tuple[Rule, Search]:
-    """Return a rule for sets that weigh the mean over k and cost at most a limit, and a search."""
-    graph, n = tensors.graph, tensors.nodes
-    m = graph.dag.edges
-    least = -(-int(weights.sum()) // k)
-    total = int(graph.work.sum()) + 4 * int(graph.transfer.sum()) + limit
-    wanted = -(-settings.price_units * least // max(1, limit))
-    scale = max(1, min(wanted, 2**58 // max(1, total)))
-    largest_price = 2**60 // max(1, int(weights.sum()))
-    in_start, edges = in_edges(tensors)
-    arcs = _Arcs.of(graph)
-    around = np.where(np.diff(graph.dag.consumer_start) > 0, graph.transfer, 0)
-    np.add.at(around, graph.dag.targets, graph.transfer[graph.dag.sources])
-    scalars = (
-        limit, least, scale, largest_price, graph.cache, settings.most_steps, settings.candidates,
-        settings.rounds,
-    )  # fmt: skip
-    rule = Rule(
-        before=packed(tensors.before, n),
-        after=packed(tensors.after, n),
-        sources=frozen(graph.dag.sources),
-        targets=frozen(graph.dag.targets),
-        out_start=frozen(graph.dag.consumer_start),
-        in_start=in_start,
-        in_edges=edges,
-        work=frozen(graph.work),
-        load=frozen(graph.param_load),
-        transfer=frozen(graph.transfer),
-        weights=frozen(weights),
-        around=frozen(around),
-        arc_start=arcs.start,
-        head=arcs.head,
-        reverse=arcs.reverse,
-        sent=arcs.sent,
-        returned=arcs.returned,
-        halved=arcs.halved,
-        scalars=frozen(np.array(scalars)),
-    )
-    price = min(scale * limit // max(1, least), largest_price)
-    counts = np.array([0, 1, price, 0, 0, 0], dtype=np.int64)
-    state = Search(
-        residual=scale * arcs.room,
-        added=scale * graph.work - price * weights,
-        told=np.zeros(m, dtype=np.int64),
-        sides=np.zeros((n + 2, n), dtype=np.int8),
-        branched=np.zeros(n + 2, dtype=np.int64),
-        side=np.zeros(n + 2, dtype=np.int64),
-        prices=np.zeros(n + 2, dtype=np.int64),
-        written=np.zeros(settings.most_numbers, dtype=np.int64),
-        counts=counts,
-    )
-    return rule, state
-
-
-@dataclass(frozen=True)
-class _Arcs:
-    """The network of flows through tensors, as `search.Rule` has it.
-
-    Attributes
-    ----------
-    room
-        What each arc has room for at the beginning, in ticks.
-    """
-
-    start: IndexArray
-    head: IndexArray
-    reverse: IndexArray
-    room: IntArray
-    sent: IntArray
-    returned: IntArray
-    halved: IntArray
-
-    @classmethod
-    def of(cls, graph: PipelineGraph) -> "_Arcs":
-        """Return the arcs of a graph, each beside others from the same vertex."""
-        n, m = graph.dag.nodes, graph.dag.edges
-        consumers = np.diff(graph.dag.consumer_start)
-        # Each arc is followed by the one back. To and from consumers, no flow is larger than the
-        # tensor's room.
-        pairs: list[tuple[int, int, int, int]] = []
-        sent, returned, halved = [0] * m, [0] * m, [0] * m
-        for u in range(n):
-            room = int(graph.transfer[u])
-            edges = range(graph.dag.consumer_start[u], graph.dag.consumer_start[u + 1])
-            if consumers[u] == 1:
-                (e,) = edges
-                sent[e], returned[e], halved[e] = 2 * len(pairs) + 1, 2 * len(pairs), 1
-                pairs.append((u, int(graph.dag.targets[e]), room, room))
-                continue
-            if consumers[u]:
-                pairs += [(u, n + u, room, 0), (2 * n + u, u, room, 0)]
-            for e in edges:
-                w = int(graph.dag.targets[e])
-                sent[e], returned[e] = 2 * len(pairs) + 1, 2 * len(pairs) + 3
-                pairs += [(n + u, w, room, 0), (w, 2 * n + u, room, 0)]
-        tails = np.array([end for pair in pairs for end in pair[:2]], dtype=np.int64)
-        heads = np.array([end for pair in pairs for end in pair[1::-1]], dtype=np.int64)
-        rooms = np.array([room for pair in pairs for room in pair[2:]], dtype=np.int64)
-        order = np.argsort(tails, kind="stable")
-        place = np.argsort(order, kind="stable")
-        return cls(
-            start=_indices(np.searchsorted(tails[order], np.arange(3 * n + 1))),
-            head=_indices(heads[order]),
-            reverse=_indices(place[order ^ 1]),
-            room=frozen(rooms[order]),
-            sent=frozen(place[sent]),
-            returned=frozen(place[returned]),
-            halved=frozen(halved),
-        )
-
-
-def _indices(numbers: IntArray) -> IndexArray:
-    result = numbers.astype(np.uint64)
-    result.flags.writeable = False
-    return result
-
-
-def entries(state: Search) -> list[list[int]]:
-    """Return the proof that a search has written."""
-    numbers: list[int] = state.written[: state.counts[search.WRITTEN]].tolist()
-    result = []
-    at = 0
-    while at < len(numbers):
-        end = at + 1 + numbers[at]
-        result.append(numbers[at + 1 : end])
-        at = end
-    return result

@@ -1,10 +1,12 @@
-"""Compiled branch and bound for a convex set that costs at most a limit and weighs the mean.
+"""Compiled branch and bound for a set that may be a certain stage, is heavy, and cheap enough.
 
-In each branch, some nodes are decided to be inside or outside. For a price p of weight, a set that
-weighs W or more costs at least ``p W`` plus the least of ``f(S) - p w(S)``, a minimum cut. The flow
-of one branch is a flow for every other, so each goes on from the one before, and ends once the
-bound exceeds the limit. What the checker (`checker.pipeline.cut_tree`) needs to follow is written
-down: branchings, and where a flow closes a branch or decides nodes, the price and what has changed.
+The first stage holds all producers of its nodes, the last one all consumers, and any other one is
+convex. In each branch, some nodes are decided to be inside or outside. For a price p of weight, a
+set that weighs W or more costs at least ``p W`` plus the least of ``f(S) - p w(S)``, a minimum cut.
+The flow of one branch is a flow for every other, so each goes on from the one before, and ends once
+the bound exceeds the limit. What the checker (`checker.pipeline.cut_tree`) needs to follow is
+written down: branchings, and where a flow closes a branch or decides nodes, the price and what has
+changed.
 """
 
 from typing import NamedTuple
@@ -13,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, types
 
+from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST
 from boundmark.problems.arrays import IntArray
 
 BitSets = npt.NDArray[np.uint64]
@@ -27,7 +30,7 @@ RUNNING, REFUTED, FOUND, TOO_LONG = 0, 1, 2, 3
 DEPTH, IS_NEW, PRICE, WRITTEN, STEPS, BRANCHES = range(6)
 
 # Entries of `Rule.scalars`.
-LIMIT, LEAST, SCALE, LARGEST_PRICE, CACHE, MOST_STEPS, CANDIDATES, ROUNDS = range(8)
+LIMIT, LEAST, SCALE, LARGEST_PRICE, CACHE, MOST_STEPS, CANDIDATES, ROUNDS, POSITION = range(9)
 
 INSIDE, OUTSIDE, OPEN = 1, -1, 0
 
@@ -57,7 +60,7 @@ class Rule(NamedTuple):
     scalars
         Largest cost; least weight; parts of a tick in which flows are counted; largest price;
         parameters that fit; steps that the checker may spend; nodes compared before a branching;
-        rounds of flow to compare them by.
+        rounds of flow to compare them by; which stage the sets are to be.
     """
 
     before: BitSets
@@ -318,7 +321,7 @@ def _raised(
 
 @njit([_INT(_SIDES, _RULE, *(_WORDS,) * 3)], cache=True, nogil=True)
 def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets, excluded: BitSets) -> int:
-    """Decide what convexity decides; return whether that leaves no set, or a cheap one."""
+    """Decide what the position decides; return whether that leaves no set, or a cheap one."""
     rows_before, rows_after, weights = rule.before, rule.after, rule.weights
     n, words = rows_before.shape
     before[:] = 0
@@ -329,16 +332,21 @@ def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets, excluded: 
                 before[j] |= rows_before[v, j]
                 after[j] |= rows_after[v, j]
     excluded[:] = 0
+    is_first, is_last = rule.scalars[POSITION] == FIRST, rule.scalars[POSITION] == LAST
     for v in range(n):
         bit = _ONE << np.uint64(v & 63)
         is_before, is_after = before[v >> 6] & bit != 0, after[v >> 6] & bit != 0
-        if is_before and is_after:
+        if (is_before or (is_last and is_after)) and (is_after or is_first):
             if sides[v] == OUTSIDE:
                 return REFUTED
             sides[v] = INSIDE
-        elif sides[v] == OUTSIDE and (is_before or is_after):
-            for j in range(words):
-                excluded[j] |= rows_before[v, j] if is_before else rows_after[v, j]
+        elif sides[v] == OUTSIDE:
+            if is_before or is_last:
+                for j in range(words):
+                    excluded[j] |= rows_before[v, j]
+            if is_after or is_first:
+                for j in range(words):
+                    excluded[j] |= rows_after[v, j]
     for v in range(n):
         if excluded[v >> 6] & (_ONE << np.uint64(v & 63)):
             if sides[v] == INSIDE:

@@ -15,12 +15,14 @@ from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_EDGES,
     MOST_PACKING_STEPS,
 )
+from boundmark.bounds.pipeline.cut_tree.trees import Ends, TreeSettings, bounded_ends
+from boundmark.bounds.pipeline.packing.known_sets import KnownSets
+from boundmark.bounds.pipeline.packing.program import FloatArray
 from boundmark.bounds.pipeline.packing.search import Attempt, Refuter, SearchSettings
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings
 from boundmark.bounds.pipeline.packing.shared import Found, SharedWeights
-from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
+from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST, Tensors, loaded
 from boundmark.bounds.pipeline.packing.weighing import (
-    FloatArray,
     Weigher,
     Weighing,
     WeighingSettings,
@@ -28,12 +30,13 @@ from boundmark.bounds.pipeline.packing.weighing import (
 )
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.share import ShareTable, Tables, table_in_time
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-KIND = "packing/1"
+KIND, KIND_WITH_ENDS = "packing/1", "packing/2"
 
 PRODUCER = "packing"
 
@@ -97,12 +100,15 @@ class PackingSettings:
     worth
         Least distance of a threshold from the one refuted before, as a part of it, that is worth
         another long proof.
+    end_walks
+        Number of rounds of walks that look for heavy first and last stages before trees do.
     long
         Part of the time from which on a proof is long.
     most_steps
         Largest number of steps that checking a certificate may take.
-    walks, weighing, search
-        Settings of the searches for weights, and of the searches that prove them.
+    walks, weighing, search, trees
+        Settings of the searches for weights, of the searches that prove them, and of the trees that
+        prove what the first and the last stage weigh at most.
     """
 
     start_fraction: float = 0.03
@@ -111,7 +117,7 @@ class PackingSettings:
     close: float = 0.004
     most_step: float = 0.004
     search_growth: float = 6.0
-    least_growth: float = 1.1
+    least_growth: float = 1.5
     far: float = 0.95
     short: float = 100.0
     first_proof_fraction: float = 0.4
@@ -130,11 +136,13 @@ class PackingSettings:
     weighing_found_fraction: float = 0.2
     found_precision: float = 0.01
     worth: float = 0.0005
+    end_walks: int = 5
     long: float = 0.02
     most_steps: int = MOST_PACKING_STEPS
     walks: SetWeightSettings = field(default_factory=SetWeightSettings)
     weighing: WeighingSettings = field(default_factory=WeighingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    trees: TreeSettings = field(default_factory=lambda: TreeSettings(end_share=0.5))
 
 
 def run(
@@ -279,6 +287,8 @@ class _Rise:
         Thresholds that take a search too long to check, with about how many steps.
     searches
         Threshold, steps and seconds of each proof.
+    ends_of, ends
+        A limit and weights, and what the first and the last stage weigh at most then.
     """
 
     instance: PipelineInstance
@@ -294,6 +304,8 @@ class _Rise:
     weights: FloatArray = field(default_factory=lambda: np.zeros(0))
     too_long: dict[int, int] = field(default_factory=dict)
     searches: list[tuple[int, int, float]] = field(default_factory=list)
+    ends_of: tuple[int, bytes] = (-1, b"")
+    ends: Ends = field(default_factory=lambda: Ends([0, 0]))
 
     def __post_init__(self) -> None:
         graph = self.instance.graph
@@ -303,7 +315,9 @@ class _Rise:
         whole = whole_of(self.tensors.graph, limit)
         self.k = min(self.instance.k, self.instance.nodes)
         settings = self.settings
+        self.has_ends = self.k > 2
         self.weigher = Weigher(self.tensors, self.k, whole, settings=settings.weighing)
+        self.known_ends = KnownSets(self.tensors, self.weigher.seed)
         self.refuter = Refuter(
             self.tensors, self.weigher.pool, self.k, settings.most_steps, settings.search
         )
@@ -324,12 +338,12 @@ class _Rise:
         while refuted < self.above - 1 and not budget.is_spent():
             threshold = min(max(refuted + 1, threshold), self.above - 1)
             weighing = self._weigh(threshold, budget, self.settings.close * k / 2)
-            self.weights = weighing.weights
             if weighing.upper <= k:
                 self.above = threshold
                 lower = int(threshold * weighing.lower / k)
                 threshold = max((refuted + threshold) // 2, min(lower, threshold - 1))
                 continue
+            self.weights = weighing.weights
             self.last = threshold * weighing.lower / k
             if weighing.lower <= k * (1 + self.settings.close):
                 break
@@ -351,7 +365,7 @@ class _Rise:
             return None
         weights = SetWeights(self.tensors, self.k, self.weigher.seed, settings.walks)
         if start is not None:
-            weights.add_stages(start)
+            weights.known.add_stages(start)
         budget = self.budget.part(settings.walks_fraction)
         between = self.refuted, self.above
         found = weights.for_largest(between, self.allowed, weights.by_work(), budget)
@@ -456,8 +470,14 @@ class _Rise:
             self._weigh_again(threshold, budget)
         while not budget.is_spent():
             weights = self.weigher.integers(self.weights)
-            began = self.budget.spent()
-            result = self.refuter.attempt(weights, limit, budget)
+            began, ends = self.budget.spent(), None
+            if self.has_ends:
+                ends = self._ends(weights, limit, budget)
+                if not ends.is_bounded:
+                    if not ends.found or not self._weigh_again(threshold, budget):
+                        break
+                    continue
+            result = self.refuter.attempt(weights, limit, budget, ends)
             if result is None:
                 if not self._weigh_again(threshold, budget) or is_weighed:
                     break
@@ -481,6 +501,28 @@ class _Rise:
                 break
         self.above = threshold
 
+    def _ends(self, weights: IntArray, limit: int, budget: Budget) -> Ends:
+        """Find what the first and the last stage weigh at most."""
+        if self.ends_of == (limit, weights.tobytes()):
+            return self.ends
+        parts = weights.astype(float)
+        for end in (FIRST, LAST):
+            for _ in range(self.settings.end_walks):
+                self.known_ends.walk(parts, limit, end, budget)
+        known = [
+            self.weigher.heaviest_packing(weights, limit),
+            *(int(self.known_ends.heaviest(parts, limit, end)) for end in (FIRST, LAST)),
+        ]
+        ends = bounded_ends(
+            self.tensors, weights, limit, known, self.k - 2, self.settings.trees, budget
+        )
+        for members in ends.found:
+            self.known_ends.add(members)
+        self.weigher.learn_sets(ends.found)
+        if ends.is_bounded:
+            self.ends_of, self.ends = (limit, weights.tobytes()), ends
+        return ends
+
     def _weigh_again(self, threshold: int, budget: Budget) -> bool:
         """Find weights for a threshold to refute; return whether they may do."""
         lacking = self.settings.lacking_part * self.k * (self.last / threshold - 1)
@@ -498,5 +540,6 @@ class _Rise:
     def _report(self, threshold: int, result: Attempt) -> None:
         self.refuted = threshold
         payload = {"threshold": threshold, "loaded": int(self.is_loaded), **(result.payload or {})}
-        certificate = Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER)
+        kind = KIND_WITH_ENDS if "ends" in payload else KIND
+        certificate = Certificate.of(self.instance, kind, threshold + 1, payload, PRODUCER)
         self.best.bound(certificate)

@@ -16,6 +16,7 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
+from boundmark.bounds.pipeline.cut_tree.trees import Ends
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.packing import growth, set_flow, set_search
 from boundmark.bounds.pipeline.packing.pool import Front, Pool, unit_of
@@ -119,7 +120,8 @@ class Attempt:
     found
         Sets that were not known, and are heavier than the proof allows.
     steps
-        Of the search through all sets, as the checker counts them; if it was not ended, about.
+        Of trees and the search through all sets, as the checker counts them; if the search was not
+        ended, about.
     """
 
     payload: dict[str, Any] | None
@@ -205,7 +207,9 @@ class Refuter:
     most_steps: int = MOST_PACKING_STEPS
     settings: SearchSettings = SearchSettings()
 
-    def attempt(self, weights: IntArray, limit: int, budget: Budget) -> Attempt | None:
+    def attempt(
+        self, weights: IntArray, limit: int, budget: Budget, ends: Ends | None = None
+    ) -> Attempt | None:
         """Try to refute a threshold; return None if known sets make that impossible.
 
         Sets that cost half the limit or less come first: they decide what larger ones may weigh.
@@ -214,10 +218,15 @@ class Refuter:
         ----------
         limit
             What a stage costs at most.
+        ends
+            What the first and the last stage weigh at most; None if that is what others do.
         """
         unit = unit_of(limit)
         units = limit // unit
-        most = (int(weights.sum()) - 1) // self.k
+        total, stages, spent = int(weights.sum()), self.k, 0
+        if ends is not None:
+            total, stages, spent = total - sum(ends.most), stages - 2, ends.steps
+        most = (total - 1) // stages
         front = allowance(Front.of(self.pool, weights, unit, units), most, self.settings)
         if front is None:
             return None
@@ -228,9 +237,9 @@ class Refuter:
         )
         whole = Task(self.tensors, weights, front, unit, limit, self.settings)
         for task in (small, whole):
-            outcome = search(task, price, budget, self.most_steps)
+            outcome = search(task, price, budget, self.most_steps - spent)
             if outcome.found or not outcome.has_ended:
-                return Attempt(None, outcome.found, outcome.estimate)
+                return Attempt(None, outcome.found, spent + outcome.estimate)
         payload = {
             "unit": unit,
             "weights": weights.tolist(),
@@ -239,7 +248,9 @@ class Refuter:
             "flows": outcome.flows,
             "plan": outcome.plan,
         }
-        return Attempt(payload, [], outcome.steps)
+        if ends is not None:
+            payload["ends"] = ends.proofs
+        return Attempt(payload, [], spent + outcome.steps)
 
 
 def _order(tensors: Tensors, weights: IntArray, settings: SearchSettings) -> list[int]:

@@ -1,25 +1,23 @@
-"""Search for node weights: the largest sum such that each convex set within a limit weighs 1.
+"""Search for node weights: the largest sum such that no stage within a limit weighs more than 1.
 
 A linear program with a row per set that is known. Sets come from walks that look for heavy ones
 near the best weights so far and the program's solution; whether there are heavier ones is for a
 search through all sets to tell.
+
+The first and the last stage may weigh less than others: the former is a set with all producers of
+its nodes, the latter one with all consumers. What the heaviest ones weigh is two more variables.
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import csr_array
 
+from boundmark.bounds.pipeline.packing.known_sets import KnownSets, SetRows, WalkSettings
+from boundmark.bounds.pipeline.packing.program import FloatArray, Master
 from boundmark.bounds.pipeline.packing.shared import Found
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of, members_where, packed
-from boundmark.bounds.pipeline.packing.walk import walk
-from boundmark.bounds.pipeline.packing.weighing import FloatArray, Master, Row, Weighing
-from boundmark.problems.arrays import IntArray, frozen
+from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST, Tensors
+from boundmark.bounds.pipeline.packing.weighing import Weighing
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition
-
-BoolMatrix = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -28,19 +26,15 @@ class SetWeightSettings:
 
     Attributes
     ----------
-    walks, walk_steps, most_found
-        Number of walks in a round, their length, and the sets that one may find.
-    from_known
-        Part of the walks that begin with one of the heaviest sets known; others begin with a node.
     best_part
         Weight of the best weights so far in those of the next walks; the rest is the program's
         solution.
-    heavy_part
-        Sets of a walk count if they weigh this part of the heaviest set known.
     first_part, violation, most_rows
         Of sets known from other limits, those become rows at once that weigh the first part of the
         heaviest one under the weights to begin with; later those that the program's solution lets
         weigh more than 1 by `violation`, at most so many in a round.
+    heavy_part
+        Sets that weigh this part of the heaviest one become rows in each round.
     close
         The search ends when its bounds differ by less, in stages.
     last_rounds
@@ -58,17 +52,15 @@ class SetWeightSettings:
         largest one they refute is known well enough, as a part of it.
     margin
         By how much the weights have to exceed k stages to refute a threshold, as a part of them.
+    walks
+        Settings of the walks.
     """
 
-    walks: int = 3
-    walk_steps: int = 1200
-    most_found: int = 30
-    from_known: float = 0.85
     best_part: float = 0.6
-    heavy_part: float = 0.97
     first_part: float = 0.95
     violation: float = 1e-6
     most_rows: int = 60
+    heavy_part: float = 0.97
     close: float = 0.01
     last_rounds: int = 10
     patience: int = 8
@@ -78,67 +70,39 @@ class SetWeightSettings:
     next_threshold: float = 0.96
     precision: float = 0.02
     margin: float = 0.003
+    walks: WalkSettings = field(default_factory=WalkSettings)
 
 
 @dataclass(eq=False)
 class SetWeights:
     """Search for weights of one graph, limit after limit.
 
-    Overflow counts in what sets cost, but walks do not see it.
-
     Attributes
     ----------
-    costs
-        What each known set costs, by its bits.
+    has_ends
+        Whether the first and the last stage have limits of their own.
+    known
+        The sets that are known.
     """
 
     tensors: Tensors
     k: int
     seed: int
     settings: SetWeightSettings = SetWeightSettings()
-    costs: dict[int, int] = field(default_factory=dict)
+    has_ends: bool = False
 
     def __post_init__(self) -> None:
-        dag, nodes = self.tensors.graph.dag, self.tensors.nodes
-        self._random = np.random.default_rng(self.seed)
-        self._before = packed(self.tensors.before, nodes)
-        self._after = packed(self.tensors.after, nodes)
-        self._consumers = frozen(np.diff(dag.consumer_start))
-        self._in_start, edges = in_edges(self.tensors)
-        self._producers = frozen(dag.sources[edges])
-        ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
-        self._sets, self._count = np.zeros((64, nodes)), 0
-        self._costs: IntArray = np.zeros(64, dtype=np.int64)
+        self.known = KnownSets(self.tensors, self.seed, self.settings.walks)
+        self.positions = (ANY, FIRST, LAST) if self.has_ends else (ANY,)
         # Of the sets, which are rows of the program, and the limit that this is for.
-        self._is_row, self._limit = np.zeros(64, dtype=np.bool_), -1
-        self._row_of: dict[Row, int] = {}
-        at = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        shape = (nodes, nodes)
-        self._ends = csr_array((np.ones(at.shape[1], dtype=np.int64), (at[0], at[1])), shape=shape)
-        self._end_counts = np.bincount(at[0], minlength=nodes)
+        self._limit = -1
+        self._rows: list[SetRows] = []
 
     def by_work(self) -> FloatArray:
         """Return weights in proportion to work that come to k stages."""
         work = self.tensors.graph.work
         weights: FloatArray = work / max(1, int(work.sum())) * self.k
         return weights
-
-    def add(self, members: int) -> bool:
-        """Add a set to the constraints on weights; return whether it is new."""
-        if not members:
-            return False
-        return self._add_all(as_mask(members, self.tensors.nodes)[None]) > 0
-
-    def heaviest_sets(self, weights: FloatArray, limit: int) -> list[int]:
-        """Return the known sets that cost at most a limit, heaviest first."""
-        sets = list(self.costs)
-        order = np.argsort(-(self._sets[: self._count] @ weights), kind="stable")
-        return [sets[i] for i in order.tolist() if self._costs[i] <= limit]
-
-    def add_stages(self, partition: Partition) -> None:
-        """Add the stages of a partition to the constraints on weights."""
-        for stage in range(int(partition.stages.max()) + 1):
-            self.add(members_where(partition.stages == stage))
 
     def for_largest(
         self,
@@ -182,7 +146,7 @@ class SetWeights:
         if last:
             current = self.at(last + allowed, kept, budget).weights
         last = last or threshold
-        return Found(last, current, tuple(self.heaviest_sets(current, last + allowed)))
+        return Found(last, current, tuple(self.known.heaviest_sets(current, last + allowed)))
 
     def at(
         self, limit: int, start: FloatArray, budget: Budget, *, is_quick: bool = False
@@ -200,9 +164,16 @@ class SetWeights:
         solution: FloatArray | None = None
         while True:
             self._walk(looked_at, budget)
-            added = self._add_rows(looked_at, settings.heavy_part * self._heaviest(looked_at))
+            added = sum(
+                rows.add_heaviest(
+                    looked_at,
+                    settings.heavy_part * self._heaviest(looked_at, rows.position),
+                    settings.most_rows,
+                )
+                for rows in self._rows
+            )
             if solution is not None:
-                added += self._add_rows(solution, 1 + settings.violation)
+                added += self._add_violated(solution)
             idle = 0 if added else idle + 1
             best, lower = self._scaled(best)
             other, total = self._scaled(looked_at)
@@ -212,7 +183,9 @@ class SetWeights:
             if solved is None:
                 break
             solution, upper = solved
-            self._drop_idle_rows()
+            upper += len(self.positions) - 1
+            for nodes, position in self._master.drop_idle():
+                self._rows[position].forget(nodes)
             if upper <= self.k or idle == settings.patience or budget.is_spent():
                 break
             if upper - lower < settings.close and (
@@ -227,119 +200,50 @@ class SetWeights:
         if limit == self._limit:
             return
         self._limit, self._master = limit, Master(self.tensors.nodes, threads)
-        self._is_row[:] = False
-        self._row_of.clear()
-        self._add_rows(start, self.settings.first_part * self._heaviest(start))
+        self._rows = [
+            SetRows(self.known, self._master, limit, position) for position in self.positions
+        ]
+        for rows in self._rows:
+            least = self.settings.first_part * self._heaviest(start, rows.position)
+            rows.add_heaviest(start, least, self.settings.most_rows)
 
-    def _add_rows(self, weights: FloatArray, least: float) -> int:
-        """Add the heaviest sets that are not in it to the program; return how many."""
-        weighed = self._weighed(weights)
-        weighed[self._is_row[: self._count]] = -1.0
-        rows = np.flatnonzero(weighed > least)
-        if len(rows) > self.settings.most_rows:
-            rows = rows[np.argsort(-weighed[rows], kind="stable")[: self.settings.most_rows]]
-        for row in rows.tolist():
-            nodes = tuple((v, 1) for v in np.flatnonzero(self._sets[row]).tolist())
-            self._master.add(nodes)
-            self._row_of[nodes] = row
-        self._is_row[rows] = True
-        return len(rows)
+    def _add_violated(self, solution: FloatArray) -> int:
+        """Add sets that weigh more than the program's solution allows; return how many."""
+        return sum(
+            rows.add_heaviest(
+                solution,
+                (1.0 if rows.position == ANY else rows.heaviest(solution))
+                + self.settings.violation,
+                self.settings.most_rows,
+            )
+            for rows in self._rows
+        )
 
-    def _drop_idle_rows(self) -> None:
-        """Drop sets from the program that constrain its solution least, if there are many."""
-        for nodes in self._master.drop_idle():
-            self._is_row[self._row_of.pop(nodes)] = False
-
-    def _weighed(self, weights: FloatArray) -> FloatArray:
-        """Return what each known set weighs, 0 for those that cost more than the limit."""
-        weighed: FloatArray = self._sets[: self._count] @ weights
-        weighed[self._costs[: self._count] > self._limit] = 0.0
-        return weighed
-
-    def _heaviest(self, weights: FloatArray) -> float:
-        return float(self._weighed(weights).max(initial=0.0))
+    def _heaviest(self, weights: FloatArray, position: int = ANY) -> float:
+        return self.known.heaviest(weights, self._limit, position)
 
     def _scaled(self, weights: FloatArray) -> tuple[FloatArray, float]:
-        """Scale weights so that no node or known set weighs more than 1; return their sum, too."""
+        """Scale weights so that no node or known set weighs more than 1.
+
+        Returns
+        -------
+        The weights, and how many stages they call for.
+        """
         heaviest = max(float(weights.max()), self._heaviest(weights), 1e-9)
-        return weights / heaviest, float(weights.sum()) / heaviest
+        needed = float(weights.sum()) / heaviest
+        for position in self.positions[1:]:
+            needed += 1 - self._heaviest(weights, position) / heaviest
+        return weights / heaviest, needed
 
     def _walk(self, weights: FloatArray, budget: Budget) -> None:
-        """Add heavy sets, by walks from the heaviest ones known and from single nodes."""
-        settings, nodes = self.settings, self.tensors.nodes
-        weighed = self._weighed(weights)
-        heaviest = float(weighed.max(initial=0.0))
-        order = np.argsort(-weighed, kind="stable")[: 3 * settings.walks]
-        order = order[weighed[order] > 0]
-        found: BoolMatrix = np.zeros((settings.most_found, nodes), dtype=np.bool_)
-        for _ in range(settings.walks):
-            if budget.is_spent():
-                break
-            if len(order) and self._random.random() < settings.from_known:
-                row = order[min(len(order) - 1, int(self._random.exponential(3.0)))]
-                begun = self._sets[row] > 0
-            else:
-                begun = as_mask(1 << int(self._random.integers(nodes)), nodes)
-            count = walk(
-                begun,
-                self._before,
-                self._after,
-                self.tensors.graph.work,
-                self.tensors.graph.transfer,
-                self._consumers,
-                self._in_start,
-                self._producers,
-                weights / max(heaviest, 1e-9),
-                self._limit,
-                settings.walk_steps,
-                int(self._random.integers(2**31)),
-                found,
-            )
-            # Lighter sets are met on the way to heavy ones, and tell nothing.
-            heavy = found[:count][found[:count] @ weights > settings.heavy_part * heaviest]
-            if len(heavy):
-                heaviest = max(heaviest, float((heavy @ weights).max()))
-                self._add_all(heavy)
+        for position in self.positions:
+            self.known.walk(weights, self._limit, position, budget)
 
     def _finds_heavier(self, weights: FloatArray, budget: Budget) -> bool:
         """Whether one of several more rounds of walks finds a set heavier than all known."""
-        heaviest = self._heaviest(weights)
+        _, needed = self._scaled(weights)
         for _ in range(self.settings.last_rounds):
             self._walk(weights, budget)
-            if self._heaviest(weights) > heaviest * (1 + self.settings.violation):
+            if self._scaled(weights)[1] < needed * (1 - self.settings.violation):
                 return True
         return False
-
-    def _add_all(self, masks: BoolMatrix) -> int:
-        """Add sets given as rows; return how many are new."""
-        graph, before = self.tensors.graph, self._count
-        inside = self._ends @ masks.T.astype(np.int64)
-        is_moved = (inside > 0) & (inside < self._end_counts[:, None])
-        overflow = np.maximum(masks @ graph.param_load - graph.cache, 0)
-        costs = masks @ graph.work + graph.transfer @ is_moved + overflow
-        for mask, cost in zip(masks, costs.tolist(), strict=True):
-            members = members_where(mask)
-            if members in self.costs:
-                continue
-            self.costs[members] = cost
-            if self._count == len(self._sets):
-                self._sets = np.vstack([self._sets, np.zeros_like(self._sets)])
-                self._costs = np.concatenate([self._costs, np.zeros_like(self._costs)])
-                self._is_row = np.concatenate([self._is_row, np.zeros_like(self._is_row)])
-            self._sets[self._count], self._costs[self._count] = mask, cost
-            self._count += 1
-        return self._count - before
-
-
-def in_edges(tensors: Tensors) -> tuple[IntArray, IntArray]:
-    """Return where each node's in-edges begin in a list, and the list."""
-    dag = tensors.graph.dag
-    edges = np.argsort(dag.targets, kind="stable")
-    return frozen(np.searchsorted(dag.targets[edges], np.arange(tensors.nodes + 1))), frozen(edges)
-
-
-def as_mask(members: int, nodes: int) -> npt.NDArray[np.bool_]:
-    """Return a set as an array."""
-    result = np.zeros(nodes, dtype=np.bool_)
-    result[list(bits_of(members))] = True
-    return result

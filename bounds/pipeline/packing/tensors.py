@@ -11,6 +11,10 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph
 
+# Which stage a set is to be. The first one holds all producers of its nodes, and the last one all
+# their consumers; any stage is convex.
+ANY, FIRST, LAST = range(3)
+
 
 def bits_of(members: int) -> Iterator[int]:
     """Yield the members of a bit set, ascending."""

@@ -1,4 +1,4 @@
-"""Compiled walk among convex sets towards heavy ones that cost at most a limit.
+"""Compiled walk among sets that may be a stage, towards heavy ones that cost at most a limit.
 
 Each step puts the best node in or out, by what it adds to the weight less a price of what it adds
 to the cost; a node just moved waits. The price rises above the limit and falls below it.
@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit, types
 
 from boundmark.bounds.pipeline.packing.set_search import BitSets
+from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST
 from boundmark.problems.arrays import IntArray
 
 # ruff: noqa: NPY002 - numba's own generator, seeded by the caller.
@@ -26,7 +27,7 @@ _ONE = np.uint64(1)
             *(_BITS,) * 2,
             *(_INPUT,) * 5,
             types.Array(types.float64, 1, "C"),
-            *(_INT,) * 3,
+            *(_INT,) * 4,
             types.Array(types.boolean, 2, "C"),
         )
     ],
@@ -44,6 +45,7 @@ def walk(
     producers: IntArray,
     weights: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     limit: int,
+    position: int,
     steps: int,
     seed: int,
     found: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]",
@@ -53,13 +55,15 @@ def walk(
     Parameters
     ----------
     start
-        A convex set.
+        A set that may be a stage at the position.
     consumers
         Number of consumers of each node.
     in_start, producers
         Node v reads ``producers[in_start[v] : in_start[v + 1]]``.
     weights
         Of nodes; a stage weighs about 1.
+    position
+        ANY, FIRST or LAST: whether sets are convex, hold all producers, or hold all consumers.
     found
         Filled with the sets; the last row with the heaviest, if there are more than rows.
     """
@@ -101,9 +105,16 @@ def walk(
             for j in range(words):
                 has_before |= (rows_before[v, j] & bits[j]) != 0
                 has_after |= (rows_after[v, j] & bits[j]) != 0
-                is_apart |= (rows_before[v, j] & after[j] & ~bits[j]) != 0
-                is_apart |= (rows_after[v, j] & before[j] & ~bits[j]) != 0
-            if (has_before and has_after) if inside[v] else is_apart:
+                if position != LAST:
+                    needed = (
+                        rows_before[v, j] if position == FIRST else after[j] & rows_before[v, j]
+                    )
+                    is_apart |= (needed & ~bits[j]) != 0
+                if position != FIRST:
+                    needed = rows_after[v, j] & (~bits[j] if position == LAST else before[j])
+                    is_apart |= (needed & ~bits[j]) != 0
+            is_between = (has_before or position == FIRST) and (has_after or position == LAST)
+            if is_between if inside[v] else is_apart:
                 continue
             # The sign is that of what leaves or enters the set.
             more = -1 if inside[v] else 1

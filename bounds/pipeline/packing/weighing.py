@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from boundmark.bounds.pipeline.packing import growth
 from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
+from boundmark.bounds.pipeline.packing.program import FloatArray, Master, Row
 from boundmark.bounds.pipeline.packing.tensors import (
     Tensors,
     bits_of,
@@ -26,10 +26,6 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.solver_module import require_module
-
-# HiGHS's primal simplex: new columns leave the basis feasible.
-PRIMAL_SIMPLEX = 4
 
 # The largest sum of prices of all costs, or of all weights: both stay within 64 bits.
 LARGEST_SUM = 2**59
@@ -80,12 +76,6 @@ class WeighingSettings:
     effort_at_a_time: int = 2**23
 
 
-FloatArray = npt.NDArray[np.float64]
-
-# How often each node is in a packing, by node.
-Row = tuple[tuple[int, int], ...]
-
-
 @dataclass
 class Packings:
     """Packings of sets, each with the least cost known.
@@ -106,105 +96,6 @@ class Packings:
         return row
 
 
-@dataclass(frozen=True)
-class MasterSettings:
-    """Settings of the linear program: when packings are dropped from it.
-
-    Attributes
-    ----------
-    most_columns
-        Packings for each node beyond which those with the largest reduced costs are dropped, down
-        to half. Solving takes half to nine tenths of the time that it takes with all.
-    growth
-        Factor by which this number grows whenever packings are dropped, so that dropping ends.
-    idle
-        Reduced cost from which on a packing may be dropped, in stages.
-    """
-
-    most_columns: float = 10.0
-    growth: float = 1.25
-    idle: float = 1e-7
-
-
-class Master:
-    """The linear program of weights at one threshold, a column per packing in its dual.
-
-    It is solved as its dual, the least number of packings that cover all nodes: there, a packing is
-    a column, and the basis stays as small as there are nodes. Weights are the multipliers.
-    """
-
-    def __init__(
-        self, nodes: int, threads: int, settings: MasterSettings = MasterSettings()
-    ) -> None:
-        """Begin with weights of at most 1."""
-        require_module("highspy")
-        import highspy
-
-        self._infinite = highspy.kHighsInf
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, value in (
-            ("output_flag", False),
-            ("threads", threads),
-            ("solver", "simplex"),
-            ("simplex_strategy", PRIMAL_SIMPLEX),
-            ("presolve", "off"),
-        ):
-            self._solver.setOptionValue(option, value)
-        self._settings = settings
-        self._nodes, self._most = nodes, settings.most_columns * nodes
-        self._packings: dict[Row, None] = {}
-        no_columns = np.zeros(0, dtype=np.int32)
-        for v in range(nodes):
-            self._solver.addRow(1.0, self._infinite, 0, no_columns, np.zeros(0))
-            self._solver.addCol(1.0, 0.0, self._infinite, 1, np.array([v]), np.ones(1))
-
-    def add(self, row: Row) -> bool:
-        """Add a packing; return False if it is there already."""
-        if row in self._packings:
-            return False
-        self._packings[row] = None
-        nodes = np.array([v for v, _ in row], dtype=np.int32)
-        times = np.array([count for _, count in row], dtype=np.float64)
-        self._solver.addCol(1.0, 0.0, self._infinite, len(row), nodes, times)
-        return True
-
-    def forbid(self, node: int) -> None:
-        """Give a node no weight."""
-        self._solver.changeColCost(node, 0.0)
-
-    def drop_idle(self) -> list[Row]:
-        """If there are many packings, drop those that constrain the last solution least.
-
-        Returns
-        -------
-        The packings dropped. They may be added again.
-        """
-        if len(self._packings) <= self._most:
-            return []
-        costs = np.array(self._solver.getSolution().col_dual)[self._nodes :]
-        order = np.argsort(costs, kind="stable")[int(self._most / 2) :]
-        # Columns of the basis have no reduced cost.
-        idle = np.sort(order[costs[order] > self._settings.idle])
-        self._solver.deleteCols(len(idle), (self._nodes + idle).astype(np.int32))
-        packings = list(self._packings)
-        dropped = [packings[i] for i in idle.tolist()]
-        for row in dropped:
-            del self._packings[row]
-        self._most *= self._settings.growth
-        return dropped
-
-    def solve(self, seconds: float) -> tuple[FloatArray, float] | None:
-        """Return weights and their sum; None if the time was too short."""
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(seconds, 0.01))
-        self._solver.run()
-        if not self._solver.getSolution().dual_valid:
-            return None
-        return (
-            np.maximum(np.array(self._solver.getSolution().row_dual), 0.0),
-            float(self._solver.getInfo().objective_function_value),
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Weighing:
     """Weights for a threshold.
@@ -214,7 +105,8 @@ class Weighing:
     weights
         Of nodes, in parts of the heaviest packing known, shape (n,).
     lower
-        Their sum.
+        How many stages they call for: their sum if that is the same for all stages; otherwise 2,
+        for the first and the last stage, and their sum less what these two weigh at most.
     upper
         The most that any weights come to: if that is k or less, the threshold stands.
     """
@@ -377,6 +269,11 @@ class Weigher:
         """Return weights as integers, rounded down."""
         result: IntArray = np.floor(weights * self.whole).astype(np.int64)
         return result
+
+    def heaviest_packing(self, weights: IntArray, limit: int) -> int:
+        """Return what the heaviest known packing weighs."""
+        unit = unit_of(limit)
+        return Front.of(self.pool, weights, unit, limit // unit).most
 
     def _front(self, weights: FloatArray, unit: int, limit: int) -> Front:
         return Front.of(self.pool, self.integers(weights), unit, limit // unit)

@@ -109,6 +109,15 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             transfer=[3, 2, 3, 1, 0],
         ),
     ),
+    "packing, three stages": (
+        "packing",
+        instance(
+            [5, 5, 8, 6, 8],
+            [(0, 3), (0, 4), (1, 3), (1, 4), (2, 3), (2, 4)],
+            3,
+            transfer=[3, 0, 0, 2, 3],
+        ),
+    ),
     "packing, parameters as work": (
         "packing",
         instance([8, 8, 5], [(0, 2)], 2, transfer=[4, 1, 2], param_load=[7, 5, 7], cache=3),
@@ -127,6 +136,10 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
     "cut-tree": (
         "cut-tree",
         instance([7, 4, 7, 1, 1], [(0, 2), (1, 3)], 2, transfer=[3, 1, 0, 2, 3]),
+    ),
+    "cut-tree, three stages": (
+        "cut-tree",
+        instance([7, 7, 1, 8, 5], [(0, 3), (0, 4), (2, 3)], 3, transfer=[5, 1, 4, 0, 2]),
     ),
     "cut-tree, parameters as work": (
         "cut-tree",

@@ -1,4 +1,4 @@
-"""Tests of the checker's kind `cut-tree/1`: what is not a proof is refused, with the reason."""
+"""Tests of the checker's kinds `cut-tree`: what is not a proof is refused, with the reason."""
 
 import copy
 from typing import Any
@@ -14,6 +14,7 @@ from mutation import mutants
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
+from boundmark.bounds.checker.pipeline.cut_tree import FIRST, LAST, _refute
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -22,7 +23,8 @@ Document = dict[str, Any]
 
 def proved(sample: PipelineInstance, content: Any) -> int:
     """Return what a payload proves."""
-    certificate = Certificate.of(sample, "cut-tree/1", 0, content, "nobody")
+    kind = "cut-tree/2" if "ends" in content else "cut-tree/1"
+    certificate = Certificate.of(sample, kind, 0, content, "nobody")
     return checker.check_certificate(sample.to_json(), certificate.to_json())
 
 
@@ -47,7 +49,7 @@ BAD: dict[str, tuple[Document, str]] = {
     ),
     "threshold and all nodes that stand": (
         {"threshold": 7, "nodes": [[0, 1], [1, 0]]},
-        "a set that weighs the mean costs at most the threshold",
+        "a set that weighs too much costs at most the threshold",
     ),
     "huge threshold": ({"threshold": 2**81}, "threshold of the payload is not an integer from 0"),
     "loaded twice": ({"loaded": 2}, "loaded of the payload is not an integer from 0 to 1"),
@@ -59,7 +61,7 @@ BAD: dict[str, tuple[Document, str]] = {
     "weight of no number": ({"weights": [1, 0.5]}, "weights of the payload is not an integer"),
     "no weights": (
         {"weights": [0, 0], "nodes": [[0, 0], [1, 0]]},
-        "a set that weighs the mean costs at most the threshold",
+        "a set that weighs too much costs at most the threshold",
     ),
     "other weights": (
         {"weights": [0, 1]},
@@ -106,6 +108,85 @@ def test_bad_payloads(name: str) -> None:
     with pytest.raises(checker.Rejected) as caught:
         proved(PAIR, {**good, **change})
     assert reason in str(caught.value)
+
+
+# The same pair needs 8, as both tensors of a stage count: the first stage weighs 1 at most, since
+# both nodes cost 11, and the last one weighs nothing, since the second node costs 8.
+ENDS: list[Document] = [
+    {"most": 1, "scale": 1, "nodes": [[6]]},
+    {"most": 0, "scale": 1, "nodes": [[0, 1], [8, 0, -2]]},
+]
+
+BAD_ENDS: dict[str, tuple[Document, str]] = {
+    "no list": ({"ends": {}}, "ends of the payload is not a list of two"),
+    "one end": ({"ends": ENDS[:1]}, "ends of the payload is not a list of two"),
+    "three ends": ({"ends": [*ENDS, ENDS[0]]}, "ends of the payload is not a list of two"),
+    "end of no object": ({"ends": [5, ENDS[1]]}, "an entry of ends is not an object"),
+    "negative weight": (
+        {"ends": [{**ENDS[0], "most": -1}, ENDS[1]]},
+        "most of an entry of ends is not an integer from 0",
+    ),
+    "no scale": (
+        {"ends": [{**ENDS[0], "scale": 0}, ENDS[1]]},
+        "scale of an entry of ends is not an integer from 1",
+    ),
+    "too light": (
+        {"ends": [{**ENDS[0], "most": 0}, ENDS[1]]},
+        "nodes of an entry of ends has fewer entries than the tree",
+    ),
+    "so heavy that weights do not suffice": (
+        {"ends": [{**ENDS[0], "most": 2}, ENDS[1]]},
+        "the weights do not refute the threshold",
+    ),
+    "ends in the other order": (
+        {"ends": ENDS[::-1]},
+        "nodes of an entry of ends has fewer entries than the tree",
+    ),
+    "tree of the last stage cut off": (
+        {"ends": [ENDS[0], {**ENDS[1], "nodes": [[0, 1]]}]},
+        "nodes of an entry of ends has fewer entries than the tree",
+    ),
+    "too much": (
+        {"ends": [ENDS[0], {**ENDS[1], "nodes": [[0, 1], [8, 0, -3]]}]},
+        "a flow sends more than the tensor of node 0 lets through",
+    ),
+    "a stage between": (
+        {"nodes": [[0]]},
+        "nodes of the payload has entries, but there is no other stage",
+    ),
+    "threshold that stands": (
+        {"threshold": 8},
+        "nodes of an entry of ends has fewer entries than the tree",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ENDS)
+def test_bad_ends(name: str) -> None:
+    """Each is one change away from a proof that two nodes of 5 and 6 ticks need 8."""
+    good = payload(7, [1, 1], [], ends=ENDS)
+    assert proved(PAIR, good) == 8
+    change, reason = BAD_ENDS[name]
+    with pytest.raises(checker.Rejected) as caught:
+        proved(PAIR, {**good, **change})
+    assert reason in str(caught.value)
+
+
+def test_one_stage_has_no_ends() -> None:
+    """It is the first and the last one, so weights would count twice."""
+    with pytest.raises(checker.Rejected, match="the first stage is the last one, too"):
+        proved(PipelineInstance(PAIR.graph, 1), payload(7, [1, 1], [], ends=ENDS))
+
+
+def test_no_tensor_enters_the_first_stage_or_leaves_the_last() -> None:
+    """So flows in that direction have no limit, and those in the other one have."""
+    first, last = [{"most": 0, "scale": 1, "nodes": [[9, 0, sent]]} for sent in (-4, 4)]
+    chain = instance([9, 9], [(0, 1)], 2, transfer=[0, 0])
+    assert proved(chain, payload(8, [1, 0], [], ends=[first, {**last, "most": 0}])) == 9
+    with pytest.raises(checker.Rejected, match="sends more than the tensor of node 0"):
+        proved(chain, payload(8, [1, 0], [], ends=[last, last]))
+    with pytest.raises(checker.Rejected, match="sends more than the tensor of node 0"):
+        proved(chain, payload(8, [1, 0], [], ends=[first, first]))
 
 
 def test_either_side_of_a_branching_may_come_first() -> None:
@@ -165,33 +246,44 @@ def test_graphs_too_large_are_not_begun() -> None:
         proved(PAIR, payload(6, [1, 0], TREE))
 
 
-@pytest.mark.parametrize("name", ["cut-tree", "cut-tree, parameters as work", "cut-tree, overflow"])
+SAMPLES = [
+    "cut-tree", "cut-tree, three stages", "cut-tree, parameters as work", "cut-tree, overflow",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
 def test_no_part_of_a_proof_may_change(name: str) -> None:
     """With one thing changed, anywhere, nothing better than the optimum is proved."""
     sample = certified("pipeline", name)
     document = sample.certificate
-    assert document["kind"] == "cut-tree/1"
+    assert document["kind"] == "cut-tree/2"
     assert checker.check_certificate(sample.document, document) == sample.optimum
-    assert any(len(entry) > 2 for entry in document["payload"]["nodes"])
+    trees = [document["payload"], *document["payload"]["ends"]]
+    assert any(len(entry) > 2 for tree in trees for entry in tree["nodes"])
     count = 0
     for changed in mutants(document["payload"]):
         count += 1
         damaged = {**document, "payload": changed, "bound": document["bound"] + 1}
         with pytest.raises(checker.Rejected):
             checker.check_certificate(sample.document, damaged)
-    assert count > 300
+    assert count > 150
 
 
-@pytest.mark.parametrize("name", ["cut-tree", "cut-tree, parameters as work", "cut-tree, overflow"])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_a_tree_is_whole(name: str) -> None:
     """Without its last entry, or with one more, it is refused even at its own bound."""
     sample = certified("pipeline", name)
-    nodes = sample.certificate["payload"]["nodes"]
-    for changed, reason in ((nodes[:-1], "fewer entries"), ([*nodes, [0]], "more entries")):
-        document = copy.deepcopy(sample.certificate)
-        document["payload"]["nodes"] = changed
-        with pytest.raises(checker.Rejected, match=reason):
-            checker.check_certificate(sample.document, document)
+    payload = sample.certificate["payload"]
+    for number, tree in enumerate([payload, *payload["ends"]]):
+        nodes = tree["nodes"]
+        if not nodes:
+            continue
+        for changed, reason in ((nodes[:-1], "fewer entries"), ([*nodes, [0]], "more entries")):
+            document = copy.deepcopy(sample.certificate)
+            content = document["payload"]
+            (content if number == 0 else content["ends"][number - 1])["nodes"] = changed
+            with pytest.raises(checker.Rejected, match=reason):
+                checker.check_certificate(sample.document, document)
 
 
 def cheapest(sample: PipelineInstance, weights: list[int]) -> int:
@@ -207,18 +299,24 @@ def cheapest(sample: PipelineInstance, weights: list[int]) -> int:
     )
 
 
-@given(sample=tiny_graphs(largest=4), data=st.data())
-def test_accepted_trees_hold_for_all_sets(sample: PipelineInstance, data: st.DataObject) -> None:
-    """Whatever the tree and its flows, no threshold is refuted that a heavy convex set meets."""
+def trees(sample: PipelineInstance) -> st.SearchStrategy[list[list[int]]]:
+    """Return trees with whatever branchings and flows."""
     n, edges = sample.nodes, sample.graph.dag.edges
-    sample = PipelineInstance(sample.graph, data.draw(st.integers(1, 3)))
-    weights = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
     branching = st.tuples(st.integers(0, n - 1), st.integers(0, 1)).map(list)
     change = st.tuples(st.integers(0, max(0, edges - 1)), st.integers(-9, 9))
     flow = st.tuples(st.integers(0, 9), st.lists(change, max_size=3 if edges else 0)).map(
         lambda drawn: [drawn[0], *(number for pair in drawn[1] for number in pair)]
     )
-    nodes = data.draw(st.lists(st.one_of(branching, flow), max_size=9))
+    return st.lists(st.one_of(branching, flow), max_size=9)
+
+
+@given(sample=tiny_graphs(largest=4), data=st.data())
+def test_accepted_trees_hold_for_all_sets(sample: PipelineInstance, data: st.DataObject) -> None:
+    """Whatever the tree and its flows, no threshold is refuted that a heavy convex set meets."""
+    n = sample.nodes
+    sample = PipelineInstance(sample.graph, data.draw(st.integers(1, 3)))
+    weights = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
+    nodes = data.draw(trees(sample))
     threshold = data.draw(st.integers(0, 30))
     tree = payload(threshold, weights, nodes, scale=data.draw(st.integers(1, 2)))
     try:
@@ -226,3 +324,28 @@ def test_accepted_trees_hold_for_all_sets(sample: PipelineInstance, data: st.Dat
     except checker.Rejected:
         return
     assert cheapest(sample, weights) > threshold
+
+
+@pytest.mark.parametrize("position", [FIRST, LAST])
+@given(sample=tiny_graphs(largest=4), data=st.data())
+def test_accepted_ends_hold_for_all_sets(
+    sample: PipelineInstance, data: st.DataObject, position: int
+) -> None:
+    """Whatever the tree and its flows, no first or last stage within the limit weighs more."""
+    n, edges = sample.nodes, sample.graph.dag.edge_pairs().tolist()
+    weights = data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))
+    limit, most = data.draw(st.integers(0, 30)), data.draw(st.integers(0, 12))
+    value = {"scale": data.draw(st.integers(1, 2)), "nodes": data.draw(trees(sample))}
+    graph = checker.check_instance(sample.to_json())
+    try:
+        _refute(graph, weights, limit, most + 1, position, value, "a tree")
+    except checker.Rejected:
+        return
+    for members in subsets(range(n)):
+        is_end = all(
+            (u in members or w not in members) if position == FIRST
+            else (w in members or u not in members)
+            for u, w in edges
+        )  # fmt: skip
+        if is_end and stage_cost(sample, set(members)) <= limit:
+            assert sum(weights[v] for v in members) <= most

@@ -18,6 +18,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline.cut_tree import method, search
 from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
+from boundmark.bounds.pipeline.cut_tree.trees import TreeSettings
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights
 from boundmark.bounds.pipeline.packing.shared import Found
 from boundmark.bounds.pipeline.share import share_table
@@ -29,7 +30,7 @@ from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Small, as a tree reserves memory for all numbers that it may write.
-SMALL = CutTreeSettings(most_numbers=2**16)
+SMALL = CutTreeSettings(tree=TreeSettings(most_numbers=2**16))
 
 # Seconds that are never needed, also on a machine that is busy: the method ends by itself.
 LONG = 600.0
@@ -64,7 +65,7 @@ def test_reaches_the_optimum(name: str, share: int, best: int, is_loaded: int) -
     _, sample = pipeline.TIGHT[name]
     reports = run(sample)
     assert (reports[0].kind, reports[0].bound) == ("share/1", share)
-    assert (reports[-1].kind, reports[-1].bound) == ("cut-tree/1", best)
+    assert (reports[-1].kind, reports[-1].bound) == ("cut-tree/2", best)
     assert optimum(sample) == best
     assert reports[-1].to_json()["payload"]["loaded"] == is_loaded
 
@@ -113,7 +114,7 @@ def test_ends_by_itself(
     monkeypatch.setattr(methods, "time", SimpleNamespace(monotonic=lambda: 0.0))
     sample = PipelineInstance(random_graph(nodes, seed=1), k)
     reports = run(sample)
-    assert reports[-1].kind == "cut-tree/1"
+    assert reports[-1].kind == "cut-tree/2"
 
 
 def test_ends_in_time(
@@ -140,7 +141,7 @@ def test_ends_in_time(
         lambda self, between, *others: Found(between[1] - 1, self.by_work(), ()),
     )
     sample = PipelineInstance(random_graph(40, seed=1), 3)
-    steps = CutTreeSettings(most_numbers=2**16, turn=40, first_part=1.0)
+    steps = CutTreeSettings(tree=TreeSettings(most_numbers=2**16, turn=40), first_part=1.0)
     for seconds in (25, 50, 100, 200, 400, 800):
         now[0] = 0.0
         run(sample, seconds, steps)
@@ -166,7 +167,9 @@ def test_trees_too_long_to_check_are_not_reported(
 ) -> None:
     """What the checker would refuse for its steps is given up; shares still count."""
     sample = PipelineInstance(random_graph(20, seed=1), 4)
-    reports = run(sample, 20, CutTreeSettings(most_steps=300, most_numbers=2**12))
+    reports = run(
+        sample, 20, CutTreeSettings(tree=TreeSettings(most_steps=300, most_numbers=2**12))
+    )
     assert [report.kind for report in reports] == ["share/1"]
 
 

@@ -7,26 +7,59 @@ from brute_force_sets import is_convex, tiny_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights, as_mask
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
+from boundmark.bounds.pipeline.packing.known_sets import POSITIONS, KnownSets, as_mask
+from boundmark.bounds.pipeline.packing.set_weights import SetWeights
+from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST, Tensors, bits_of
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
 
-@given(sample=tiny_graphs(params=False), limit=st.integers(1, 60), k=st.integers(1, 4))
-def test_weights_of_all_sets_found(sample: PipelineInstance, limit: int, k: int) -> None:
-    """Sets are convex and cost what is said; those within the limit weigh at most 1."""
+@pytest.mark.parametrize("has_ends", [False, True])
+@given(sample=tiny_graphs(params=False), limit=st.integers(1, 60), k=st.integers(2, 4))
+def test_weights_of_all_sets_found(
+    sample: PipelineInstance, limit: int, k: int, has_ends: bool
+) -> None:
+    """Sets are convex and cost what is said; those within the limit weigh at most 1.
+
+    Weights call for their sum of stages, or for two and what is left when the ends are full.
+    """
     n = sample.nodes
-    weights = SetWeights(Tensors.of(sample.graph), k, 1)
+    weights = SetWeights(Tensors.of(sample.graph), k, 1, has_ends=has_ends)
     start = np.full(n, k / n)
     weighing = weights.at(limit, start, Budget(20.0))
-    for members, cost in weights.costs.items():
+    for members, cost in weights.known.costs.items():
         nodes = frozenset(bits_of(members))
         assert is_convex(sample, nodes)
         assert cost == stage_cost(sample, set(nodes)) <= limit
         assert weighing.weights[list(nodes)].sum() <= 1 + 1e-9
-    assert np.isclose(weighing.weights.sum(), weighing.lower)
+    needed = weighing.weights.sum()
+    if has_ends:
+        ends = [weights.known.heaviest(weighing.weights, limit, end) for end in (FIRST, LAST)]
+        needed += 2 - sum(ends)
+    assert np.isclose(needed, weighing.lower)
     assert weighing.lower <= weighing.upper + 1e-6
+
+
+@given(sample=tiny_graphs(params=False), data=st.data())
+def test_walks_find_sets_for_a_position(sample: PipelineInstance, data: st.DataObject) -> None:
+    """The first stage has all its producers, the last one all its consumers."""
+    n, edges = sample.nodes, sample.graph.dag.edge_pairs().tolist()
+    position = data.draw(st.sampled_from(POSITIONS))
+    known, limit = KnownSets(Tensors.of(sample.graph), 1), data.draw(st.integers(1, 60))
+    weights = np.array(data.draw(st.lists(st.floats(0.1, 1), min_size=n, max_size=n)))
+    known.walk(weights, limit, position, Budget(20.0))
+    for members in known.heavier(weights, 0.0, limit, position):
+        nodes = set(bits_of(members))
+        if position == FIRST:
+            assert all(u in nodes for u, w in edges if w in nodes)
+        if position == LAST:
+            assert all(w in nodes for u, w in edges if u in nodes)
+        assert sum(weights[list(nodes)]) <= known.heaviest(weights, limit, position) + 1e-9
+    found = known.heavier(weights, 0.0, limit, position)
+    if position != FIRST and any(
+        stage_cost(sample, {v}) <= limit for v in range(n) if all(u != v for u, _ in edges)
+    ):
+        assert found
 
 
 @given(sample=tiny_graphs(params=False), k=st.integers(1, 4), first=st.none() | st.integers(1, 60))
@@ -52,9 +85,9 @@ def test_sets_added_count_once(sample: PipelineInstance) -> None:
     """The empty set says nothing; others are new the first time, and weigh at most 1 from then."""
     weights = SetWeights(Tensors.of(sample.graph), 2, 1)
     everything = (1 << sample.nodes) - 1
-    assert not weights.add(0)
-    assert weights.add(everything)
-    assert not weights.add(everything)
+    assert not weights.known.add(0)
+    assert weights.known.add(everything)
+    assert not weights.known.add(everything)
     limit = stage_cost(sample, set(range(sample.nodes)))
     weighing = weights.at(limit, np.ones(sample.nodes), Budget(20.0))
     assert weighing.lower <= 1 + 1e-9
@@ -63,10 +96,10 @@ def test_sets_added_count_once(sample: PipelineInstance) -> None:
 @given(sample=tiny_graphs())
 def test_costs_are_those_of_stages(sample: PipelineInstance) -> None:
     """Of any set, with overflow, too."""
-    weights = SetWeights(Tensors.of(sample.graph), 2, 1)
+    known = KnownSets(Tensors.of(sample.graph), 1)
     for members in range(1, 1 << sample.nodes):
-        weights.add(members)
-        assert weights.costs[members] == stage_cost(sample, set(bits_of(members)))
+        known.add(members)
+        assert known.costs[members] == stage_cost(sample, set(bits_of(members)))
 
 
 def test_a_set_as_an_array() -> None:

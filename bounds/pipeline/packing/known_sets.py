@@ -1,0 +1,247 @@
+"""Sets of nodes that are known to be possible stages, and what they cost and weigh."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from boundmark.bounds.pipeline.packing.program import FloatArray, Master, Row
+from boundmark.bounds.pipeline.packing.tensors import (
+    ANY,
+    FIRST,
+    LAST,
+    Tensors,
+    bits_of,
+    members_where,
+    packed,
+)
+from boundmark.bounds.pipeline.packing.walk import walk
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.method import Budget
+from boundmark.problems.pipeline import Partition
+
+BoolMatrix = npt.NDArray[np.bool_]
+
+POSITIONS = (ANY, FIRST, LAST)
+
+
+@dataclass(frozen=True)
+class WalkSettings:
+    """Settings of the walks that find sets.
+
+    Attributes
+    ----------
+    walks, end_walks, walk_steps, most_found
+        Number of walks in a round, for any stage and for the first or the last; their length, and
+        the sets that one may find.
+    from_known
+        Part of the walks that begin with one of the heaviest sets known; others begin with a node.
+    heavy_part
+        Sets of a walk count if they weigh this part of the heaviest set known.
+    """
+
+    walks: int = 3
+    end_walks: int = 2
+    walk_steps: int = 1200
+    most_found: int = 30
+    from_known: float = 0.85
+    heavy_part: float = 0.97
+
+
+@dataclass(eq=False)
+class KnownSets:
+    """Convex sets of one graph, found by walks or added.
+
+    Overflow counts in what sets cost, but walks do not see it.
+
+    Attributes
+    ----------
+    costs
+        What each set costs, by its bits.
+    """
+
+    tensors: Tensors
+    seed: int
+    settings: WalkSettings = WalkSettings()
+    costs: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        dag, nodes = self.tensors.graph.dag, self.tensors.nodes
+        self._random = np.random.default_rng(self.seed)
+        self._before = packed(self.tensors.before, nodes)
+        self._after = packed(self.tensors.after, nodes)
+        self._consumers = frozen(np.diff(dag.consumer_start))
+        self._in_start, edges = in_edges(self.tensors)
+        self._producers = frozen(dag.sources[edges])
+        ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
+        self._sets, self._count = np.zeros((64, nodes)), 0
+        self._costs: IntArray = np.zeros(64, dtype=np.int64)
+        # Which stages each set may be, by position.
+        self._may_be = np.zeros((len(POSITIONS), 64), dtype=np.bool_)
+        at = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        shape = (nodes, nodes)
+        self._ends = csr_array((np.ones(at.shape[1], dtype=np.int64), (at[0], at[1])), shape=shape)
+        self._end_counts = np.bincount(at[0], minlength=nodes)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def nodes_of(self, number: int) -> Row:
+        """Return the nodes of a set, each once."""
+        return tuple((v, 1) for v in np.flatnonzero(self._sets[number]).tolist())
+
+    def add(self, members: int) -> bool:
+        """Add a set; return whether it is new."""
+        if not members:
+            return False
+        return self.add_all(as_mask(members, self.tensors.nodes)[None]) > 0
+
+    def add_stages(self, partition: Partition) -> None:
+        """Add the stages of a partition."""
+        for stage in range(int(partition.stages.max()) + 1):
+            self.add(members_where(partition.stages == stage))
+
+    def weighed(self, weights: FloatArray, limit: int, position: int = ANY) -> FloatArray:
+        """Return what each set weighs, 0 for those that cost more or may not be such a stage."""
+        weighed: FloatArray = self._sets[: self._count] @ weights
+        weighed[self._costs[: self._count] > limit] = 0.0
+        weighed[~self._may_be[position, : self._count]] = 0.0
+        return weighed
+
+    def heaviest(self, weights: FloatArray, limit: int, position: int = ANY) -> float:
+        """Return what the heaviest set that may be such a stage weighs, 0 if there is none."""
+        return float(self.weighed(weights, limit, position).max(initial=0.0))
+
+    def heavier(
+        self, weights: FloatArray, least: float, limit: int, position: int = ANY
+    ) -> list[int]:
+        """Return the sets that weigh more than `least` and may be such a stage."""
+        numbers = np.flatnonzero(self.weighed(weights, limit, position) > least)
+        return [members_where(self._sets[number] > 0) for number in numbers.tolist()]
+
+    def heaviest_sets(self, weights: FloatArray, limit: int) -> list[int]:
+        """Return the sets that cost at most a limit, heaviest first."""
+        sets = list(self.costs)
+        order = np.argsort(-(self._sets[: self._count] @ weights), kind="stable")
+        return [sets[i] for i in order.tolist() if self._costs[i] <= limit]
+
+    def walk(self, weights: FloatArray, limit: int, position: int, budget: Budget) -> None:
+        """Add heavy sets, by walks from the heaviest ones known and from single nodes."""
+        settings, nodes = self.settings, self.tensors.nodes
+        walks = settings.walks if position == ANY else settings.end_walks
+        weighed = self.weighed(weights, limit, position)
+        heaviest = float(weighed.max(initial=0.0))
+        order = np.argsort(-weighed, kind="stable")[: 3 * walks]
+        order = order[weighed[order] > 0]
+        found: BoolMatrix = np.zeros((settings.most_found, nodes), dtype=np.bool_)
+        for _ in range(walks):
+            if budget.is_spent():
+                break
+            if len(order) and self._random.random() < settings.from_known:
+                row = order[min(len(order) - 1, int(self._random.exponential(3.0)))]
+                begun = self._sets[row] > 0
+            elif position == ANY:
+                begun = as_mask(1 << int(self._random.integers(nodes)), nodes)
+            else:
+                begun = np.zeros(nodes, dtype=np.bool_)
+            count = walk(
+                begun,
+                self._before,
+                self._after,
+                self.tensors.graph.work,
+                self.tensors.graph.transfer,
+                self._consumers,
+                self._in_start,
+                self._producers,
+                weights / max(heaviest, float(weights.max()), 1e-9),
+                limit,
+                position,
+                settings.walk_steps,
+                int(self._random.integers(2**31)),
+                found,
+            )
+            # Lighter sets are met on the way to heavy ones, and tell nothing.
+            heavy = found[:count][found[:count] @ weights > settings.heavy_part * heaviest]
+            if len(heavy):
+                heaviest = max(heaviest, float((heavy @ weights).max()))
+                self.add_all(heavy)
+
+    def add_all(self, masks: BoolMatrix) -> int:
+        """Add sets given as rows; return how many are new."""
+        graph, before = self.tensors.graph, self._count
+        inside = self._ends @ masks.T.astype(np.int64)
+        is_moved = (inside > 0) & (inside < self._end_counts[:, None])
+        overflow = np.maximum(masks @ graph.param_load - graph.cache, 0)
+        costs = masks @ graph.work + graph.transfer @ is_moved + overflow
+        # An edge that enters or leaves tells that it is not the first, or not the last stage.
+        sides = masks[:, graph.dag.sources].astype(np.int8) - masks[:, graph.dag.targets]
+        is_first, is_last = (sides >= 0).all(axis=1), (sides <= 0).all(axis=1)
+        for i, (mask, cost) in enumerate(zip(masks, costs.tolist(), strict=True)):
+            members = members_where(mask)
+            if members in self.costs:
+                continue
+            self.costs[members] = cost
+            if self._count == len(self._sets):
+                self._sets = np.vstack([self._sets, np.zeros_like(self._sets)])
+                self._costs = np.concatenate([self._costs, np.zeros_like(self._costs)])
+                self._may_be = np.hstack([self._may_be, np.zeros_like(self._may_be)])
+            self._sets[self._count], self._costs[self._count] = mask, cost
+            self._may_be[:, self._count] = True, is_first[i], is_last[i]
+            self._count += 1
+        return self._count - before
+
+
+@dataclass(eq=False)
+class SetRows:
+    """Which sets are rows of a program of weights at a limit, as stages at one position."""
+
+    known: KnownSets
+    master: Master
+    limit: int
+    position: int
+
+    def __post_init__(self) -> None:
+        self._number: dict[Row, int] = {}
+
+    def add_heaviest(self, weights: FloatArray, least: float, most_rows: int) -> int:
+        """Add the sets that weigh more than `least` and are no rows, the heaviest first.
+
+        Returns
+        -------
+        How many were added, `most_rows` at most.
+        """
+        weighed = self.known.weighed(weights, self.limit, self.position)
+        weighed[list(self._number.values())] = 0.0
+        rows = np.flatnonzero(weighed > max(least, 0.0))
+        if len(rows) > most_rows:
+            rows = rows[np.argsort(-weighed[rows], kind="stable")[:most_rows]]
+        for row in rows.tolist():
+            nodes = self.known.nodes_of(row)
+            self.master.add(nodes, self.position)
+            self._number[nodes] = row
+        return len(rows)
+
+    def heaviest(self, weights: FloatArray) -> float:
+        """Return what the heaviest row weighs."""
+        rows = list(self._number.values())
+        weighed = self.known.weighed(weights, self.limit, self.position)
+        return float(weighed[rows].max(initial=0.0))
+
+    def forget(self, nodes: Row) -> None:
+        """Note that the program has dropped a set."""
+        self._number.pop(nodes, None)
+
+
+def in_edges(tensors: Tensors) -> tuple[IntArray, IntArray]:
+    """Return where each node's in-edges begin in a list, and the list."""
+    dag = tensors.graph.dag
+    edges = np.argsort(dag.targets, kind="stable")
+    return frozen(np.searchsorted(dag.targets[edges], np.arange(tensors.nodes + 1))), frozen(edges)
+
+
+def as_mask(members: int, nodes: int) -> npt.NDArray[np.bool_]:
+    """Return a set as an array."""
+    result = np.zeros(nodes, dtype=np.bool_)
+    result[list(bits_of(members))] = True
+    return result
