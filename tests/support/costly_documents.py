@@ -91,7 +91,7 @@ def packing(size: int, edges: list[list[int]]) -> tuple[Document, Document]:
     payload = {
         "threshold": limit, "loaded": 0, "unit": 1, "weights": [1] * size,
         "front": list(range(limit + 1)), "order": list(range(size)), "plan": [0] * size,
-        "flows": [{"price": 0, "edges": [], "amounts": []}],
+        "flows": [{"price": 0, "edges": [], "amounts": []}], "ends": [],
     }  # fmt: skip
     given = {"k": 1, "param_load": [0] * size, "transfer": [0] * size}
     return pipeline(size, edges, **given), payload
@@ -100,13 +100,14 @@ def packing(size: int, edges: list[list[int]]) -> tuple[Document, Document]:
 def cut_tree(size: int, edges: list[list[int]]) -> tuple[Document, Document]:
     """Return a tree that puts one node after the other outside, with a flow in between.
 
-    As no node has a weight, what is left is never too light.
+    There is a stage for each node, so what is left is never too light.
     """
     nodes = [entry for v in range(size) for entry in ([v, 0], [0, 0, v % 2])]
     payload = {
-        "threshold": 0, "loaded": 0, "scale": 10**6, "weights": [0] * size, "nodes": nodes,
+        "threshold": 0, "loaded": 0, "scale": 10**6, "weights": [1] * size, "nodes": nodes,
+        "ends": [],
     }  # fmt: skip
-    return pipeline(size, edges), payload
+    return pipeline(size, edges, k=size), payload
 
 
 def reach(size: int) -> tuple[Document, Document]:
@@ -426,10 +427,10 @@ SHAPES = {
         ),
         8_000,
     ),
-    "sets of a star": Shape("pipeline", "packing/1", lambda n: packing(n, star(n)), 4_000),
-    "sets of a chain": Shape("pipeline", "packing/1", lambda n: packing(n, chain(n)), 4_000),
-    "cuts of a star": Shape("pipeline", "cut-tree/1", lambda n: cut_tree(n, star(n)), 4_000),
-    "cuts of a chain": Shape("pipeline", "cut-tree/1", lambda n: cut_tree(n, chain(n)), 4_000),
+    "sets of a star": Shape("pipeline", "packing/2", lambda n: packing(n, star(n)), 4_000),
+    "sets of a chain": Shape("pipeline", "packing/2", lambda n: packing(n, chain(n)), 4_000),
+    "cuts of a star": Shape("pipeline", "cut-tree/2", lambda n: cut_tree(n, star(n)), 4_000),
+    "cuts of a chain": Shape("pipeline", "cut-tree/2", lambda n: cut_tree(n, chain(n)), 4_000),
     "many pairs of nodes": Shape(
         "pipeline",
         "separation/1",

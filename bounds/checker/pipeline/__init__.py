@@ -22,16 +22,14 @@ share/1
     work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
     most 1 in each stage and at most k over all nodes. If it is more, OPT >= t + 1. The same is
     tried with work + param_load, of which a stage has at most t + cache - io(S).
-packing/1
+packing/2
     Suppose OPT <= t, the threshold. Neighbours are ends of one tensor. A stage falls into connected
     parts, each of them convex: no path leaves it and comes back. What the parts cost adds up to
     what the stage costs at most. A search through all connected convex sets shows that none weighs
     more than a front allows for its cost, and a knapsack that sets of cost t or less together weigh
-    at most W. So if all nodes weigh more than k W, OPT >= t + 1. The same is tried with
-    work + param_load, of which parts cost at most t + cache together.
-packing/2
-    The same, but first trees show what the first and the last stage weigh at most, as for
-    cut-tree/2. If what is left is more than (k - 2) W, OPT >= t + 1.
+    at most W. So if all nodes weigh more than k W, OPT >= t + 1. If trees show that the first stage
+    weighs A at most, and the last one B, as for cut-tree/2, A + B + (k - 2) W is enough. The same
+    is tried with work + param_load, of which parts cost at most t + cache together.
 ideal-dp/1
     Suppose OPT <= t, the threshold. Leave out some nodes with their edges: no stage's cost grows,
     and no cycle among the stages appears. In the order in which data flows, the first stages make
@@ -69,16 +67,14 @@ reach/1
     after them; rows about the weights of prefixes come in, and at each leaf of a tree, multipliers
     contradict that the prefix weighs more, or less. If some prefix would have to weigh more than it
     can, OPT >= t + 1.
-cut-tree/1
-    Suppose OPT <= t, the threshold. Nodes have weights, and some stage weighs at least the mean
-    over k. A tree of nodes inside and outside a set looks for convex sets that weigh as much and
-    cost at most t. Flows and prices of weight bound f(S) for all sets of a branch (see `cut_tree`);
-    they end it, or put nodes inside or outside. If no set is left, OPT >= t + 1. The same is tried
-    with work + param_load, of which a stage has at most t + cache - io(S).
 cut-tree/2
-    The same, but first trees show what the first and the last stage weigh at most, and then that no
-    other one can have the mean of what is left. The first stage holds all producers of its nodes,
-    and the last one all their consumers, so both can often hold far less.
+    Suppose OPT <= t, the threshold. Nodes have weights. The first stage holds all producers of its
+    nodes, and the last one all their consumers: trees may show that these weigh A and B at most. Of
+    the other k - 2 stages, or of all k, one weighs at least the mean of what is left. A tree of
+    nodes inside and outside a set looks for convex sets that weigh as much and cost at most t.
+    Flows and prices of weight bound f(S) for all sets of a branch (see `cut_tree`); they end it, or
+    put nodes inside or outside. If no set is left, OPT >= t + 1. The same is tried with
+    work + param_load, of which a stage has at most t + cache - io(S).
 
 A flow gives each edge (u, w) an amount, positive from u to w or negative from w to u. For each u
 the positive amounts on its out-edges add up to at most a transfer[u], and so do the negative ones:
@@ -86,10 +82,10 @@ at most a io(S) leaves any S. Every node but v keeps at most its work. So if v i
 out is at most a io(S) + work(S) - work[v].
 """
 
-from .cut_tree import cut_tree, cut_tree_with_ends
+from .cut_tree import cut_tree
 from .ideals import ideal_dp
 from .instance import objective, read_instance
-from .packing import packing, packing_with_ends
+from .packing import packing
 from .reach import reach
 from .separation import separation
 from .single_stage import max_work, mean_work, node_cut, share
@@ -109,11 +105,9 @@ KINDS = {
     "reach/1": reach,
     "ideal-dp/1": ideal_dp,
     "tower-dp/1": tower_dp,
-    "packing/1": packing,
-    "packing/2": packing_with_ends,
+    "packing/2": packing,
     "separation/1": separation,
-    "cut-tree/1": cut_tree,
-    "cut-tree/2": cut_tree_with_ends,
+    "cut-tree/2": cut_tree,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

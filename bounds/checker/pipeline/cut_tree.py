@@ -46,20 +46,12 @@ ANY, FIRST, LAST = range(3)
 
 
 def cut_tree(graph: Instance, payload: Any) -> int:
-    """Return the threshold + 1 if a tree refutes it that is about any stage."""
-    payload = fields(payload, "the payload", {"threshold", "loaded", "scale", "weights", "nodes"})
-    graph, limit, weights = begun(graph, payload)
-    _refute(graph, weights, limit, -(-sum(weights) // graph.k), ANY, payload, "the payload")
-    return int(payload["threshold"]) + 1
-
-
-def cut_tree_with_ends(graph: Instance, payload: Any) -> int:
-    """Return the threshold + 1 if trees about the first, the last and any other stage refute it."""
+    """Return the threshold + 1 if the trees refute it."""
     names = {"threshold", "loaded", "scale", "weights", "nodes", "ends"}
     payload = fields(payload, "the payload", names)
     graph, limit, weights = begun(graph, payload)
-    left = sum(weights) - ends(graph, weights, limit, payload["ends"])
-    others = graph.k - 2
+    taken, others = ends(graph, weights, limit, payload["ends"])
+    left = sum(weights) - taken
     if left <= 0:
         raise Rejected("the weights do not refute the threshold")
     if others:
@@ -89,19 +81,27 @@ def begun(graph: Instance, payload: Any) -> tuple[Instance, int, list[int]]:
     return graph, limit, weights
 
 
-def ends(graph: Instance, weights: list[int], limit: int, value: Any) -> int:
-    """Return what the first and the last stage weigh together at most, by a tree for each."""
+def ends(graph: Instance, weights: list[int], limit: int, value: Any) -> tuple[int, int]:
+    """Return what ends weigh together at most, by a tree for each, and how many stages are left.
+
+    Parameters
+    ----------
+    value
+        Of the first and the last stage, or empty: then they are like others.
+    """
+    if type(value) is not list or len(value) not in (0, 2):
+        raise Rejected("ends of the payload is not a list of two, or of none")
+    if not value:
+        return 0, graph.k
     if graph.k < 2:
         raise Rejected("the first stage is the last one, too")
-    if type(value) is not list or len(value) != 2:
-        raise Rejected("ends of the payload is not a list of two")
     together = 0
     for position, end in zip((FIRST, LAST), value, strict=True):
         end = fields(end, "an entry of ends", {"most", "scale", "nodes"})
         most = integer(end["most"], "most of an entry of ends", 0, LARGEST_AMOUNT)
         _refute(graph, weights, limit, most + 1, position, end, "an entry of ends")
         together += most
-    return together
+    return together, graph.k - 2
 
 
 def _refute(

@@ -1,4 +1,4 @@
-"""Checks the kinds of packing: searches for sets of nodes that weigh more than a front allows.
+"""Checks the kind packing: searches for sets of nodes that weigh more than a front allows.
 
 If trees of cuts show that the first stage weighs at most A, and the last one at most B (see
 `cut_tree`), the others have to hold what all nodes weigh less A and B.
@@ -15,20 +15,11 @@ from .cut_tree import begun, ends
 from .instance import Instance
 from .limits import SPLIT
 
-FIELDS = {"threshold", "loaded", "unit", "weights", "front", "order", "flows", "plan"}
-
 
 def packing(graph: Instance, payload: Any) -> int:
     """Return the threshold + 1 if the weights refute it."""
-    return _packing(graph, fields(payload, "the payload", FIELDS))
-
-
-def packing_with_ends(graph: Instance, payload: Any) -> int:
-    """Return the threshold + 1 if weights refute it, given what the first and last stage weigh."""
-    return _packing(graph, fields(payload, "the payload", FIELDS | {"ends"}))
-
-
-def _packing(graph: Instance, payload: Any) -> int:
+    names = {"threshold", "loaded", "unit", "weights", "front", "order", "flows", "plan", "ends"}
+    payload = fields(payload, "the payload", names)
     n = len(graph.work)
     if n > limits.LARGEST_PACKING_GRAPH or len(graph.edges) > limits.MOST_PACKING_EDGES:
         raise TooLarge("the instance is too large for a packing")
@@ -41,9 +32,9 @@ def _packing(graph: Instance, payload: Any) -> int:
         raise TooLarge("front of the payload is too long")
     if len(front) != limit // unit + 1 or front[0] != 0:
         raise Rejected("front of the payload is not 0 and one for each unit up to the limit")
-    left, stages = sum(weights), min(graph.k, n)
-    if "ends" in payload:
-        left, stages = left - ends(graph, weights, limit, payload["ends"]), max(0, stages - 2)
+    taken, stages = ends(graph, weights, limit, payload["ends"])
+    # No more stages than nodes have any.
+    left, stages = sum(weights) - taken, min(stages, n)
     if left <= stages * _heaviest(front):
         raise Rejected("the weights do not refute the threshold")
     if sorted(order) != list(range(n)):

@@ -33,7 +33,7 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 
-KIND, KIND_WITH_ENDS = "cut-tree/1", "cut-tree/2"
+KIND = "cut-tree/2"
 
 PRODUCER = "cut-tree"
 
@@ -337,11 +337,9 @@ class _Rise:
             "loaded": int(self.is_loaded),
             "weights": weights.tolist(),
             **(tree.proof() if tree else {"scale": 1, "nodes": []}),
+            "ends": ends.proofs if ends else [],
         }
-        if ends:
-            payload["ends"] = ends.proofs
-        kind = KIND_WITH_ENDS if ends else KIND
-        self.best.bound(Certificate.of(self.instance, kind, threshold + 1, payload, PRODUCER))
+        self.best.bound(Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER))
 
     def add_found(self, tree: Tree) -> bool:
         """Add the set that a tree found, and those found next; return whether one is new."""

@@ -36,7 +36,7 @@ from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-KIND, KIND_WITH_ENDS = "packing/1", "packing/2"
+KIND = "packing/2"
 
 PRODUCER = "packing"
 
@@ -540,6 +540,5 @@ class _Rise:
     def _report(self, threshold: int, result: Attempt) -> None:
         self.refuted = threshold
         payload = {"threshold": threshold, "loaded": int(self.is_loaded), **(result.payload or {})}
-        kind = KIND_WITH_ENDS if "ends" in payload else KIND
-        certificate = Certificate.of(self.instance, kind, threshold + 1, payload, PRODUCER)
+        certificate = Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER)
         self.best.bound(certificate)

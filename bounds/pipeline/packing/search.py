@@ -247,9 +247,8 @@ class Refuter:
             "order": outcome.order,
             "flows": outcome.flows,
             "plan": outcome.plan,
+            "ends": [] if ends is None else ends.proofs,
         }
-        if ends is not None:
-            payload["ends"] = ends.proofs
         return Attempt(payload, [], spent + outcome.steps)
 
 

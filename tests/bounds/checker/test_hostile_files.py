@@ -191,10 +191,10 @@ def idle_cuts(folder: Path) -> tuple[Path, Path]:
     """Write 100,000 flows of nothing, each of which leaves all 1,024 nodes undecided."""
     payload = {
         "threshold": 10**6, "loaded": 0, "scale": 1, "weights": [1] * 1024,
-        "nodes": [[0]] * 100_000,
+        "nodes": [[0]] * 100_000, "ends": [],
     }  # fmt: skip
     instance = chain(1024)
-    return stored(folder, instance, certificate(instance, "cut-tree/1", payload))
+    return stored(folder, instance, certificate(instance, "cut-tree/2", payload))
 
 
 def packing(instance: Document, threshold: int, **given: Any) -> Case:
@@ -203,9 +203,9 @@ def packing(instance: Document, threshold: int, **given: Any) -> Case:
     payload = {
         "threshold": threshold, "loaded": 0, "unit": 1, "weights": [1 for _ in nodes],
         "front": list(range(threshold + 1)), "order": list(nodes), "plan": [0 for _ in nodes],
-        "flows": [{"price": 0, "edges": [], "amounts": []}], **given,
+        "ends": [], "flows": [{"price": 0, "edges": [], "amounts": []}], **given,
     }  # fmt: skip
-    return lambda folder: stored(folder, instance, certificate(instance, "packing/1", payload))
+    return lambda folder: stored(folder, instance, certificate(instance, "packing/2", payload))
 
 
 def complete(nodes: int) -> Document:

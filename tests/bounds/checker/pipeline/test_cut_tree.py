@@ -1,4 +1,4 @@
-"""Tests of the checker's kinds `cut-tree`: what is not a proof is refused, with the reason."""
+"""Tests of the checker's kind `cut-tree/2`: what is not a proof is refused, with the reason."""
 
 import copy
 from typing import Any
@@ -23,8 +23,7 @@ Document = dict[str, Any]
 
 def proved(sample: PipelineInstance, content: Any) -> int:
     """Return what a payload proves."""
-    kind = "cut-tree/2" if "ends" in content else "cut-tree/1"
-    certificate = Certificate.of(sample, kind, 0, content, "nobody")
+    certificate = Certificate.of(sample, "cut-tree/2", 0, content, "nobody")
     return checker.check_certificate(sample.to_json(), certificate.to_json())
 
 
@@ -32,7 +31,7 @@ def payload(threshold: int, weights: list[int], nodes: list[Any], **given: Any) 
     """Return a payload whose flows are counted in ticks."""
     return {
         "threshold": threshold, "loaded": 0, "scale": 1, "weights": weights, "nodes": nodes,
-        **given,
+        "ends": [], **given,
     }  # fmt: skip
 
 
@@ -61,7 +60,7 @@ BAD: dict[str, tuple[Document, str]] = {
     "weight of no number": ({"weights": [1, 0.5]}, "weights of the payload is not an integer"),
     "no weights": (
         {"weights": [0, 0], "nodes": [[0, 0], [1, 0]]},
-        "a set that weighs too much costs at most the threshold",
+        "the weights do not refute the threshold",
     ),
     "other weights": (
         {"weights": [0, 1]},
@@ -118,9 +117,16 @@ ENDS: list[Document] = [
 ]
 
 BAD_ENDS: dict[str, tuple[Document, str]] = {
-    "no list": ({"ends": {}}, "ends of the payload is not a list of two"),
-    "one end": ({"ends": ENDS[:1]}, "ends of the payload is not a list of two"),
-    "three ends": ({"ends": [*ENDS, ENDS[0]]}, "ends of the payload is not a list of two"),
+    "no ends": (
+        {"ends": []},
+        "nodes of the payload has fewer entries than the tree",
+    ),
+    "no list": ({"ends": {}}, "ends of the payload is not a list of two, or of none"),
+    "one end": ({"ends": ENDS[:1]}, "ends of the payload is not a list of two, or of none"),
+    "three ends": (
+        {"ends": [*ENDS, ENDS[0]]},
+        "ends of the payload is not a list of two, or of none",
+    ),
     "end of no object": ({"ends": [5, ENDS[1]]}, "an entry of ends is not an object"),
     "negative weight": (
         {"ends": [{**ENDS[0], "most": -1}, ENDS[1]]},

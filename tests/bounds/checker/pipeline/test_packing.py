@@ -1,4 +1,4 @@
-"""Tests of the checker's kind `packing/1`: what is not a proof is refused, with the reason."""
+"""Tests of the checker's kind `packing/2`: what is not a proof is refused, with the reason."""
 
 import copy
 import json
@@ -38,13 +38,13 @@ def payload(sample: PipelineInstance, threshold: int, **given: Any) -> Document:
     return {
         "threshold": threshold, "loaded": 0, "unit": 1, "weights": [1 for _ in nodes],
         "front": [0] * (threshold + 1), "order": list(nodes), "flows": [NO_FLOW],
-        "plan": [0 for _ in nodes], **given,
+        "plan": [0 for _ in nodes], "ends": [], **given,
     }  # fmt: skip
 
 
 def proved(sample: PipelineInstance, content: Any) -> int:
     """Return what a payload proves."""
-    certificate = Certificate.of(sample, "packing/1", 0, content, "nobody")
+    certificate = Certificate.of(sample, "packing/2", 0, content, "nobody")
     return checker.check_certificate(sample.to_json(), certificate.to_json())
 
 

@@ -1,4 +1,4 @@
-"""The search of `packing/1` against all connected convex sets of small random graphs."""
+"""The search of `packing/2` against all connected convex sets of small random graphs."""
 
 import itertools
 import random
@@ -159,10 +159,11 @@ def test_parameters_may_count_as_work(seed: int) -> None:
     payload = {
         "threshold": threshold, "loaded": 1, "unit": 1, "weights": weights, "front": front,
         "order": list(range(sample.nodes)), "flows": [NO_FLOW], "plan": [0] * sample.nodes,
+        "ends": [],
     }  # fmt: skip
     document = {
         "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": 0,
-        "problem": "pipeline", "kind": "packing/1", "payload": payload, "producer": "a test",
+        "problem": "pipeline", "kind": "packing/2", "payload": payload, "producer": "a test",
     }  # fmt: skip
     # The one stage has all nodes, so it weighs too much if it costs too much.
     possible = {cost: front[cost] for cost in range(len(front))}

@@ -53,7 +53,7 @@ def test_reaches_the_optimum(name: str, share: int, best: int, is_loaded: int) -
     _, sample = pipeline.TIGHT[name]
     reports = run(sample)
     assert (reports[0].kind, reports[0].bound) == ("share/1", share)
-    assert (reports[-1].kind, reports[-1].bound) == ("packing/1", best)
+    assert (reports[-1].kind, reports[-1].bound) == ("packing/2", best)
     assert optimum(sample) == best
     assert reports[-1].to_json()["payload"]["loaded"] == is_loaded
 
