@@ -39,6 +39,8 @@ class WalkSettings:
         Part of the walks that begin with one of the heaviest sets known; others begin with a node.
     heavy_part
         Sets of a walk count if they weigh this part of the heaviest set known.
+    remembered
+        For so many weights, what sets weigh is computed once.
     """
 
     walks: int = 3
@@ -47,6 +49,7 @@ class WalkSettings:
     most_found: int = 30
     from_known: float = 0.85
     heavy_part: float = 0.97
+    remembered: int = 4
 
 
 @dataclass(eq=False)
@@ -76,6 +79,8 @@ class KnownSets:
         self._producers = frozen(dag.sources[edges])
         ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
         self._sets, self._count = np.zeros((64, nodes)), 0
+        # What sets weigh under the last weights, the oldest first.
+        self._weighed: dict[bytes, FloatArray] = {}
         self._costs: IntArray = np.zeros(64, dtype=np.int64)
         # Which stages each set may be, by position.
         self._may_be = np.zeros((len(POSITIONS), 64), dtype=np.bool_)
@@ -104,9 +109,17 @@ class KnownSets:
 
     def weighed(self, weights: FloatArray, limit: int, position: int = ANY) -> FloatArray:
         """Return what each set weighs, 0 for those that cost more or may not be such a stage."""
-        weighed: FloatArray = self._sets[: self._count] @ weights
-        weighed[self._costs[: self._count] > limit] = 0.0
-        weighed[~self._may_be[position, : self._count]] = 0.0
+        key = weights.tobytes()
+        before = self._weighed.pop(key, np.zeros(0))
+        whole = before
+        if len(before) < self._count:
+            more = self._sets[len(before) : self._count] @ weights
+            whole = np.concatenate([before, more])
+        self._weighed[key] = whole
+        if len(self._weighed) > self.settings.remembered:
+            del self._weighed[next(iter(self._weighed))]
+        counts = self._may_be[position, : self._count] & (self._costs[: self._count] <= limit)
+        weighed: FloatArray = np.where(counts, whole, 0.0)
         return weighed
 
     def heaviest(self, weights: FloatArray, limit: int, position: int = ANY) -> float:
@@ -176,7 +189,7 @@ class KnownSets:
         costs = masks @ graph.work + graph.transfer @ is_moved + overflow
         # An edge that enters or leaves tells that it is not the first, or not the last stage.
         sides = masks[:, graph.dag.sources].astype(np.int8) - masks[:, graph.dag.targets]
-        is_first, is_last = (sides >= 0).all(axis=1), (sides <= 0).all(axis=1)
+        is_first, is_last = np.all(sides >= 0, axis=1), np.all(sides <= 0, axis=1)
         for i, (mask, cost) in enumerate(zip(masks, costs.tolist(), strict=True)):
             members = members_where(mask)
             if members in self.costs:
@@ -185,7 +198,7 @@ class KnownSets:
             if self._count == len(self._sets):
                 self._sets = np.vstack([self._sets, np.zeros_like(self._sets)])
                 self._costs = np.concatenate([self._costs, np.zeros_like(self._costs)])
-                self._may_be = np.hstack([self._may_be, np.zeros_like(self._may_be)])
+                self._may_be = np.concatenate([self._may_be, np.zeros_like(self._may_be)], axis=1)
             self._sets[self._count], self._costs[self._count] = mask, cost
             self._may_be[:, self._count] = True, is_first[i], is_last[i]
             self._count += 1

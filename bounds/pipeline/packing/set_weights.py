@@ -29,10 +29,12 @@ class SetWeightSettings:
     best_part
         Weight of the best weights so far in those of the next walks; the rest is the program's
         solution.
-    first_part, violation, most_rows
-        Of sets known from other limits, those become rows at once that weigh the first part of the
-        heaviest one under the weights to begin with; later those that the program's solution lets
-        weigh more than 1 by `violation`, at most so many in a round.
+    first_part, first_rows
+        Of sets known from other limits, those become rows at once that weigh this part of the
+        heaviest one under the weights to begin with, at most so many.
+    violation, most_rows
+        Later those do that the program's solution lets weigh more than 1 by `violation`, at most so
+        many in a round.
     heavy_part
         Sets that weigh this part of the heaviest one become rows in each round.
     close
@@ -58,6 +60,7 @@ class SetWeightSettings:
 
     best_part: float = 0.6
     first_part: float = 0.95
+    first_rows: int = 1000
     violation: float = 1e-6
     most_rows: int = 60
     heavy_part: float = 0.97
@@ -205,7 +208,7 @@ class SetWeights:
         ]
         for rows in self._rows:
             least = self.settings.first_part * self._heaviest(start, rows.position)
-            rows.add_heaviest(start, least, self.settings.most_rows)
+            rows.add_heaviest(start, least, self.settings.first_rows)
 
     def _add_violated(self, solution: FloatArray) -> int:
         """Add sets that weigh more than the program's solution allows; return how many."""
