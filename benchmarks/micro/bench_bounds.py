@@ -10,7 +10,7 @@ from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
 from boundmark.bounds.pipeline import separation
 from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
-from boundmark.bounds.pipeline.cut_tree.trees import HeavySets, start_search
+from boundmark.bounds.pipeline.cut_tree.trees import HeavySets, bounded_ends, start_search
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights
 from boundmark.bounds.pipeline.packing.tensors import Tensors
@@ -188,6 +188,18 @@ class CutTree:
         whole = np.floor(found / found.sum() * settings.whole).astype(np.int64)
         sets = HeavySets(frozen(whole), -(-int(whole.sum()) // k), 3100)
         self.start = lambda: start_search(self.tensors, sets, settings.tree)
+
+        self.weights, self.settings, self.others = frozen(whole), settings.tree, k - 2
+        self.heaviest = -(-int(whole.sum()) // k)
+
+    def time_ends(self) -> None:
+        """Take the time for what the first and the last stage weigh at most."""
+        known = (self.heaviest, 0, 0)
+        ends = bounded_ends(
+            self.tensors, self.weights, 3100, known, self.others, self.settings, Budget(600)
+        )
+        if not ends.is_bounded:
+            raise AssertionError("the ends are not bounded")
 
     def _branches(self) -> int:
         rule, state = self.start()

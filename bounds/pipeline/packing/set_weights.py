@@ -47,8 +47,8 @@ class SetWeightSettings:
         Number of thresholds that weights are found for until the largest one that they refute is
         known, at most, and the part of the time left that each takes, at most.
     first_threshold, next_threshold
-        The first threshold, as a part of the cost of a partition, and each next one as a part of
-        one that weights do not refute, until they refute one.
+        The first threshold, as a part of the cost of a partition, and the least and largest part
+        that each next one is of one that weights do not refute, until they refute one.
     precision
         Largest distance between a threshold that they refute and one that they do not at which the
         largest one they refute is known well enough, as a part of it.
@@ -70,7 +70,7 @@ class SetWeightSettings:
     thresholds: int = 8
     threshold_fraction: float = 0.3
     first_threshold: float = 0.97
-    next_threshold: float = 0.96
+    next_threshold: tuple[float, float] = (0.8, 0.96)
     precision: float = 0.02
     margin: float = 0.003
     walks: WalkSettings = field(default_factory=WalkSettings)
@@ -135,8 +135,8 @@ class SetWeights:
         for _ in range(settings.thresholds):
             if budget.is_spent() or above - refuted <= max(1.0, settings.precision * above):
                 break
-            part = budget.part(settings.threshold_fraction)
-            weighing = self.at(threshold + allowed, current, part)
+            seconds = budget.part(settings.threshold_fraction)
+            weighing = self.at(threshold + allowed, current, seconds)
             current = weighing.weights
             if weighing.lower > self.k * (1 + settings.margin):
                 refuted = last = threshold
@@ -144,7 +144,11 @@ class SetWeights:
                 threshold = min(int(threshold * weighing.lower / self.k), (threshold + above) // 2)
             else:
                 above = threshold
-                lower = max(refuted + 1, int(threshold * settings.next_threshold))
+                # The sum of the best weights is between these bounds; the less, the farther down.
+                called_for = (weighing.lower + weighing.upper) / (2 * self.k)
+                lowest, highest = settings.next_threshold
+                part = min(max(called_for, lowest), highest)
+                lower = max(refuted + 1, int(threshold * part))
                 threshold = (refuted + above) // 2 if last else lower
         if last:
             current = self.at(last + allowed, kept, budget).weights
