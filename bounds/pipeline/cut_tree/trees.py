@@ -164,7 +164,9 @@ class Ends:
     ended
         How the last tree ended; RUNNING if time or weights did not suffice.
     steps
-        That the checker takes for all trees, at most.
+        That the checker takes for both proofs, about.
+    share
+        The largest part of the excess that was needed, as `TreeSettings.end_share` has it.
     """
 
     most: list[int]
@@ -172,6 +174,7 @@ class Ends:
     found: list[int] = field(default_factory=list)
     ended: int = search.RUNNING
     steps: int = 0
+    share: float = 0.0
 
     @property
     def is_bounded(self) -> bool:
@@ -219,9 +222,9 @@ def bounded_ends(
             most += min(more, excess - 1)
             tree = Tree(tensors, HeavySets(weights, most + 1, limit, position), small)
             ends.ended = tree.run(budget)
-            ends.steps += int(tree.state.counts[search.STEPS]) + tensors.nodes**2 // 4
             if ends.ended == search.REFUTED:
-                ends.most[end] = most
+                ends.most[end], ends.share = most, max(ends.share, share)
+                ends.steps += int(tree.state.counts[search.STEPS]) + tensors.nodes**2 // 4
                 ends.proofs.append({"most": most, **tree.proof()})
             elif ends.ended == search.FOUND:
                 ends.found += (found := tree.more_found(settings.most_found, budget))
@@ -238,8 +241,10 @@ def start_search(tensors: Tensors, sets: HeavySets, settings: TreeSettings) -> t
     limit, least, m = sets.limit, sets.least, graph.dag.edges
     total = int(graph.work.sum()) + 4 * int(graph.transfer.sum()) + limit
     wanted = -(-settings.price_units * max(1, least) // max(1, limit))
-    scale = max(1, min(wanted, 2**58 // max(1, total)))
     largest_price = 2**60 // max(1, int(weights.sum()))
+    # Prices begin far enough below the largest one to rise.
+    payable = largest_price * max(1, least) // (4 * max(1, limit))
+    scale = max(1, min(wanted, payable, 2**58 // max(1, total)))
     in_start, edges = in_edges(tensors)
     arcs = _Arcs.of(graph, sets.position, 4 * total)
     around = np.where(np.diff(graph.dag.consumer_start) > 0, graph.transfer, 0)

@@ -5,7 +5,7 @@ above k. How far below the last such threshold one is decides how long its proof
 takes three to six times as long for each percent.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -513,9 +513,10 @@ class _Rise:
             self.weigher.heaviest_packing(weights, limit),
             *(int(self.known_ends.heaviest(parts, limit, end)) for end in (FIRST, LAST)),
         ]
-        ends = bounded_ends(
-            self.tensors, weights, limit, known, self.k - 2, self.settings.trees, budget
-        )
+        # A tree that took too long with less would probably do so again.
+        trees = self.settings.trees
+        trees = replace(trees, end_share=max(trees.end_share, self.ends.share))
+        ends = bounded_ends(self.tensors, weights, limit, known, self.k - 2, trees, budget)
         for members in ends.found:
             self.known_ends.add(members)
         self.weigher.learn_sets(ends.found)
