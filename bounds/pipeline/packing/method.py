@@ -474,8 +474,9 @@ class _Rise:
             if self.has_ends:
                 ends = self._ends(weights, limit, budget)
                 if not ends.is_bounded:
-                    if not ends.found or not self._weigh_again(threshold, budget):
+                    if (is_weighed and not ends.found) or not self._weigh_again(threshold, budget):
                         break
+                    is_weighed = not ends.found
                     continue
             result = self.refuter.attempt(weights, limit, budget, ends)
             if result is None:
