@@ -156,13 +156,7 @@ class HeavySets:
     """
 
     def __init__(
-        self,
-        graph: Instance,
-        weights: list[int],
-        least: int,
-        limit: int,
-        scale: int,
-        position: int,
+        self, graph: Instance, weights: list[int], least: int, limit: int, scale: int, position: int
     ) -> None:
         n = len(graph.work)
         hold(n * n)
