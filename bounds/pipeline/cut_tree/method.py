@@ -136,6 +136,9 @@ def run(
         )
     best = Best.before(instance, progress)
     tables(instance.graph, budget).report(instance, PRODUCER, best, budget)
+    if instance.k == 1:
+        # There is one partition only, and shares prove what it costs.
+        return
     shared = shared or SharedWeights()
     start = shared.start or quick_partition(
         instance, seed, budget.part(settings.start_fraction), best.proven
@@ -184,9 +187,7 @@ class _Rise:
         self.is_loaded = int(graph.param_load.sum()) > k * graph.cache
         self.allowed = graph.cache if self.is_loaded else 0
         self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
-        self.weights = SetWeights(
-            self.tensors, k, self.seed, self.settings.weights, has_ends=k >= 2
-        )
+        self.weights = SetWeights(self.tensors, k, self.seed, self.settings.weights, has_ends=True)
         self.current: FloatArray = self.weights.by_work()
         self.above = self.known
         self.pace = _Pace()
@@ -298,53 +299,42 @@ class _Rise:
         """
         settings, k, limit = self.settings, self.instance.k, threshold + self.allowed
         whole = np.floor(self.current / max(self.current.sum(), 1e-9) * settings.whole)
-        weights, least, ends = frozen(whole.astype(np.int64)), 0, None
-        if self.weights.has_ends:
-            known = [
-                int(self.weights.known.heaviest(whole, limit, position)) for position in POSITIONS
-            ]
-            ends = bounded_ends(
-                self.tensors, weights, limit, known, k - 2, settings.tree, self.budget
-            )
-            is_new = sum(self.weights.known.add(members) for members in ends.found) > 0
-            if not ends.is_bounded:
-                return ends.ended, 0.0, is_new
-            if k == 2:
-                self.report(threshold, weights, ends, None)
-                return search.REFUTED, 0.0, False
-            least = ends.least_of_others(weights, k - 2)
-        else:
-            least = -(-int(weights.sum()) // k)
-        left = settings.tree.most_steps - (ends.steps if ends else 0)
+        weights, sets = frozen(whole.astype(np.int64)), self.weights.known
+        known = [int(sets.heaviest(whole, limit, position)) for position in POSITIONS]
+        ends = bounded_ends(self.tensors, weights, limit, known, k - 2, settings.tree, self.budget)
+        if not ends.is_bounded:
+            return ends.ended, 0.0, self.add_all(ends.found)
+        self.add_all(ends.found)
+        if k == 2:
+            self.report(threshold, weights, ends, None)
+            return search.REFUTED, 0.0, False
         tree = Tree(
             self.tensors,
-            HeavySets(weights, least, limit),
-            replace(settings.tree, most_steps=left),
+            HeavySets(weights, ends.least_of_others(weights, k - 2), limit),
+            replace(settings.tree, most_steps=settings.tree.most_steps - ends.steps),
         )
         ended = tree.run(self.budget)
         if ended == search.FOUND:
-            return ended, tree.part, self.add_found(tree)
+            until = self.budget.spent() + self.pace.seconds
+            found = tree.more_found(settings.tree.most_found, self.budget, until)
+            return ended, tree.part, self.add_all(found)
         if ended == search.REFUTED:
             self.report(threshold, weights, ends, tree)
         return ended, tree.part, False
 
-    def report(
-        self, threshold: int, weights: IntArray, ends: Ends | None, tree: Tree | None
-    ) -> None:
-        """Report that a threshold is refuted."""
+    def report(self, threshold: int, weights: IntArray, ends: Ends, tree: Tree | None) -> None:
+        """Report that a threshold is refuted; there is no tree if no stage is between the ends."""
         payload = {
             "threshold": threshold,
             "loaded": int(self.is_loaded),
             "weights": weights.tolist(),
             **(tree.proof() if tree else {"scale": 1, "nodes": []}),
-            "ends": ends.proofs if ends else [],
+            "ends": ends.proofs,
         }
         self.best.bound(Certificate.of(self.instance, KIND, threshold + 1, payload, PRODUCER))
 
-    def add_found(self, tree: Tree) -> bool:
-        """Add the set that a tree found, and those found next; return whether one is new."""
-        until = self.budget.spent() + self.pace.seconds
-        found = tree.more_found(self.settings.tree.most_found, self.budget, until)
+    def add_all(self, found: list[int]) -> bool:
+        """Add sets that trees found to those that weights know; return whether any is new."""
         return sum(self.weights.known.add(members) for members in found) > 0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from boundmark.bounds.pipeline.packing.program import FloatArray, Master, Row
+from boundmark.bounds.pipeline.packing.program import FloatArray, Row
 from boundmark.bounds.pipeline.packing.tensors import (
     ANY,
     FIRST,
@@ -79,7 +79,7 @@ class KnownSets:
         self._producers = frozen(dag.sources[edges])
         ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
         self._sets, self._count = np.zeros((64, nodes)), 0
-        # What sets weigh under the last weights, the oldest first.
+        # What sets weigh, by weights: those used last are at the end.
         self._weighed: dict[bytes, FloatArray] = {}
         self._costs: IntArray = np.zeros(64, dtype=np.int64)
         # Which stages each set may be, by position.
@@ -88,9 +88,6 @@ class KnownSets:
         shape = (nodes, nodes)
         self._ends = csr_array((np.ones(at.shape[1], dtype=np.int64), (at[0], at[1])), shape=shape)
         self._end_counts = np.bincount(at[0], minlength=nodes)
-
-    def __len__(self) -> int:
-        return self._count
 
     def nodes_of(self, number: int) -> Row:
         """Return the nodes of a set, each once."""
@@ -110,11 +107,10 @@ class KnownSets:
     def weighed(self, weights: FloatArray, limit: int, position: int = ANY) -> FloatArray:
         """Return what each set weighs, 0 for those that cost more or may not be such a stage."""
         key = weights.tobytes()
-        before = self._weighed.pop(key, np.zeros(0))
-        whole = before
-        if len(before) < self._count:
-            more = self._sets[len(before) : self._count] @ weights
-            whole = np.concatenate([before, more])
+        whole = self._weighed.pop(key, np.zeros(0))
+        if len(whole) < self._count:
+            more = self._sets[len(whole) : self._count] @ weights
+            whole = np.concatenate([whole, more])
         self._weighed[key] = whole
         if len(self._weighed) > self.settings.remembered:
             del self._weighed[next(iter(self._weighed))]
@@ -126,17 +122,10 @@ class KnownSets:
         """Return what the heaviest set that may be such a stage weighs, 0 if there is none."""
         return float(self.weighed(weights, limit, position).max(initial=0.0))
 
-    def heavier(
-        self, weights: FloatArray, least: float, limit: int, position: int = ANY
-    ) -> list[int]:
-        """Return the sets that weigh more than `least` and may be such a stage."""
-        numbers = np.flatnonzero(self.weighed(weights, limit, position) > least)
-        return [members_where(self._sets[number] > 0) for number in numbers.tolist()]
-
     def heaviest_sets(self, weights: FloatArray, limit: int) -> list[int]:
         """Return the sets that cost at most a limit, heaviest first."""
-        sets = list(self.costs)
-        order = np.argsort(-(self._sets[: self._count] @ weights), kind="stable")
+        sets, weighed = list(self.costs), self.weighed(weights, limit)
+        order = np.argsort(-weighed, kind="stable")
         return [sets[i] for i in order.tolist() if self._costs[i] <= limit]
 
     def walk(self, weights: FloatArray, limit: int, position: int, budget: Budget) -> None:
@@ -203,47 +192,6 @@ class KnownSets:
             self._may_be[:, self._count] = True, is_first[i], is_last[i]
             self._count += 1
         return self._count - before
-
-
-@dataclass(eq=False)
-class SetRows:
-    """Which sets are rows of a program of weights at a limit, as stages at one position."""
-
-    known: KnownSets
-    master: Master
-    limit: int
-    position: int
-
-    def __post_init__(self) -> None:
-        self._number: dict[Row, int] = {}
-
-    def add_heaviest(self, weights: FloatArray, least: float, most_rows: int) -> int:
-        """Add the sets that weigh more than `least` and are no rows, the heaviest first.
-
-        Returns
-        -------
-        How many were added, `most_rows` at most.
-        """
-        weighed = self.known.weighed(weights, self.limit, self.position)
-        weighed[list(self._number.values())] = 0.0
-        rows = np.flatnonzero(weighed > max(least, 0.0))
-        if len(rows) > most_rows:
-            rows = rows[np.argsort(-weighed[rows], kind="stable")[:most_rows]]
-        for row in rows.tolist():
-            nodes = self.known.nodes_of(row)
-            self.master.add(nodes, self.position)
-            self._number[nodes] = row
-        return len(rows)
-
-    def heaviest(self, weights: FloatArray) -> float:
-        """Return what the heaviest row weighs."""
-        rows = list(self._number.values())
-        weighed = self.known.weighed(weights, self.limit, self.position)
-        return float(weighed[rows].max(initial=0.0))
-
-    def forget(self, nodes: Row) -> None:
-        """Note that the program has dropped a set."""
-        self._number.pop(nodes, None)
 
 
 def in_edges(tensors: Tensors) -> tuple[IntArray, IntArray]:

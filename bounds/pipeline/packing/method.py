@@ -506,13 +506,13 @@ class _Rise:
         """Find what the first and the last stage weigh at most."""
         if self.ends_of == (limit, weights.tobytes()):
             return self.ends
-        parts = weights.astype(float)
+        exact = weights.astype(float)
         for end in (FIRST, LAST):
             for _ in range(self.settings.end_walks):
-                self.known_ends.walk(parts, limit, end, budget)
+                self.known_ends.walk(exact, limit, end, budget)
         known = [
             self.weigher.heaviest_packing(weights, limit),
-            *(int(self.known_ends.heaviest(parts, limit, end)) for end in (FIRST, LAST)),
+            *(int(self.known_ends.heaviest(exact, limit, end)) for end in (FIRST, LAST)),
         ]
         # A tree that took too long with less would probably do so again.
         trees = self.settings.trees

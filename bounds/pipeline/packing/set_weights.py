@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boundmark.bounds.pipeline.packing.known_sets import KnownSets, SetRows, WalkSettings
-from boundmark.bounds.pipeline.packing.program import FloatArray, Master
+from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
+from boundmark.bounds.pipeline.packing.program import FloatArray, Master, Row
 from boundmark.bounds.pipeline.packing.shared import Found
 from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST, Tensors
 from boundmark.bounds.pipeline.packing.weighing import Weighing
@@ -99,7 +99,7 @@ class SetWeights:
         self.positions = (ANY, FIRST, LAST) if self.has_ends else (ANY,)
         # Of the sets, which are rows of the program, and the limit that this is for.
         self._limit = -1
-        self._rows: list[SetRows] = []
+        self._rows: list[_SetRows] = []
 
     def by_work(self) -> FloatArray:
         """Return weights in proportion to work that come to k stages."""
@@ -208,7 +208,7 @@ class SetWeights:
             return
         self._limit, self._master = limit, Master(self.tensors.nodes, threads)
         self._rows = [
-            SetRows(self.known, self._master, limit, position) for position in self.positions
+            _SetRows(self.known, self._master, limit, position) for position in self.positions
         ]
         for rows in self._rows:
             least = self.settings.first_part * self._heaviest(start, rows.position)
@@ -254,3 +254,44 @@ class SetWeights:
             if self._scaled(weights)[1] < needed * (1 - self.settings.violation):
                 return True
         return False
+
+
+@dataclass(eq=False)
+class _SetRows:
+    """The sets that are rows of a program of weights at a limit, as stages at one position."""
+
+    known: KnownSets
+    master: Master
+    limit: int
+    position: int
+
+    def __post_init__(self) -> None:
+        self._number: dict[Row, int] = {}
+
+    def add_heaviest(self, weights: FloatArray, least: float, most_rows: int) -> int:
+        """Add the sets that weigh more than `least` and are no rows, the heaviest first.
+
+        Returns
+        -------
+        How many were added, `most_rows` at most.
+        """
+        weighed = self.known.weighed(weights, self.limit, self.position)
+        weighed[list(self._number.values())] = 0.0
+        rows = np.flatnonzero(weighed > max(least, 0.0))
+        if len(rows) > most_rows:
+            rows = rows[np.argsort(-weighed[rows], kind="stable")[:most_rows]]
+        for row in rows.tolist():
+            nodes = self.known.nodes_of(row)
+            self.master.add(nodes, self.position)
+            self._number[nodes] = row
+        return len(rows)
+
+    def heaviest(self, weights: FloatArray) -> float:
+        """Return what the heaviest row weighs."""
+        rows = list(self._number.values())
+        weighed = self.known.weighed(weights, self.limit, self.position)
+        return float(weighed[rows].max(initial=0.0))
+
+    def forget(self, nodes: Row) -> None:
+        """Note that the program has dropped a set."""
+        self._number.pop(nodes, None)

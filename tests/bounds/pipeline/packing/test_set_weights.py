@@ -48,14 +48,17 @@ def test_walks_find_sets_for_a_position(sample: PipelineInstance, data: st.DataO
     known, limit = KnownSets(Tensors.of(sample.graph), 1), data.draw(st.integers(1, 60))
     weights = np.array(data.draw(st.lists(st.floats(0.1, 1), min_size=n, max_size=n)))
     known.walk(weights, limit, position, Budget(20.0))
-    for members in known.heavier(weights, 0.0, limit, position):
+    weighed = known.weighed(weights, limit, position)
+    found = [
+        members for members, weight in zip(known.costs, weighed.tolist(), strict=True) if weight
+    ]
+    for members in found:
         nodes = set(bits_of(members))
         if position == FIRST:
             assert all(u in nodes for u, w in edges if w in nodes)
         if position == LAST:
             assert all(w in nodes for u, w in edges if u in nodes)
         assert sum(weights[list(nodes)]) <= known.heaviest(weights, limit, position) + 1e-9
-    found = known.heavier(weights, 0.0, limit, position)
     if position != FIRST and any(
         stage_cost(sample, {v}) <= limit for v in range(n) if all(u != v for u, _ in edges)
     ):
