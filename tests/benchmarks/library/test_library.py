@@ -15,6 +15,7 @@ from boundmark.benchmarks.library import Library
 from boundmark.benchmarks.library.adding import add_results
 from boundmark.benchmarks.library.folder import packed
 from boundmark.benchmarks.library.verifying import Part, verify_library
+from boundmark.bounds.checker.registry import KINDS
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError
 
@@ -470,13 +471,16 @@ def test_facts_are_checked(change: tuple[str, str], reason: str, tmp_path: Path)
 
 
 def test_the_shipped_library_is_whole() -> None:
-    """Every entry reads and has its documents, and the budget is kept."""
+    """Every entry reads and has its documents, of kinds that the checker knows."""
     library = Library.open(SHIPPED)
     entries = list(library.entries())
     assert len(entries) >= 213
     assert {entry.problem for entry in entries} == set(problems())
     for entry in entries:
-        assert entry.instance_sha256 in library.documents(entry)
+        documents = library.documents(entry)
+        assert entry.instance_sha256 in documents
+        if entry.bound:
+            assert json.loads(documents[entry.bound.sha256])["kind"] in KINDS
     assert library.size < library.facts.most_bytes
     assert tomllib.loads((SHIPPED / "library.toml").read_text())["licence"] == "Apache-2.0"
 
