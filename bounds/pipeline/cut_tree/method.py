@@ -86,7 +86,7 @@ class CutTreeSettings:
     """
 
     start_fraction: float = 0.02
-    weighing_fraction: float = 0.35
+    weighing_fraction: float = 0.15
     weighing_again_fraction: float = 0.03
     margin_again: float = 0.0001
     first_part: float = 0.8

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from boundmark.bounds.pipeline.packing.program import FloatArray, Row
+from boundmark.bounds.pipeline.packing.program import FloatArray
 from boundmark.bounds.pipeline.packing.tensors import (
     ANY,
     FIRST,
@@ -89,9 +89,10 @@ class KnownSets:
         self._ends = csr_array((np.ones(at.shape[1], dtype=np.int64), (at[0], at[1])), shape=shape)
         self._end_counts = np.bincount(at[0], minlength=nodes)
 
-    def nodes_of(self, number: int) -> Row:
-        """Return the nodes of a set, each once."""
-        return tuple((v, 1) for v in np.flatnonzero(self._sets[number]).tolist())
+    def masks(self, numbers: IntArray) -> FloatArray:
+        """Return sets as rows of 0 and 1, shape (len(numbers), n)."""
+        masks: FloatArray = self._sets[numbers]
+        return masks
 
     def add(self, members: int) -> bool:
         """Add a set; return whether it is new."""

@@ -1,8 +1,8 @@
 """Search for node weights: the largest sum such that no stage within a limit weighs more than 1.
 
 A linear program with a row per set that is known. Sets come from walks that look for heavy ones
-near the best weights so far and the program's solution; whether there are heavier ones is for a
-search through all sets to tell.
+under the program's solution; whether there are heavier ones is for a search through all sets to
+tell.
 
 The first and the last stage may weigh less than others: the former is a set with all producers of
 its nodes, the latter one with all consumers. What the heaviest ones weigh is two more variables.
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
-from boundmark.bounds.pipeline.packing.program import FloatArray, Master, Row
+from boundmark.bounds.pipeline.packing.program import FloatArray
+from boundmark.bounds.pipeline.packing.set_program import SetProgram, SetProgramSettings
 from boundmark.bounds.pipeline.packing.shared import Found
 from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST, Tensors
 from boundmark.bounds.pipeline.packing.weighing import Weighing
@@ -26,9 +27,6 @@ class SetWeightSettings:
 
     Attributes
     ----------
-    best_part
-        Weight of the best weights so far in those of the next walks; the rest is the program's
-        solution.
     first_part, first_rows
         Of sets known from other limits, those become rows at once that weigh this part of the
         heaviest one under the weights to begin with, at most so many.
@@ -37,6 +35,8 @@ class SetWeightSettings:
         many in a round.
     heavy_part
         Sets that weigh this part of the heaviest one become rows in each round.
+    first_gap
+        Difference of the bounds, in stages, that the program's first solution goes by.
     close
         The search ends when its bounds differ by less, in stages.
     last_rounds
@@ -54,16 +54,16 @@ class SetWeightSettings:
         largest one they refute is known well enough, as a part of it.
     margin
         By how much the weights have to exceed k stages to refute a threshold, as a part of them.
-    walks
-        Settings of the walks.
+    walks, program
+        Settings of the walks and of the program.
     """
 
-    best_part: float = 0.6
     first_part: float = 0.95
     first_rows: int = 1000
     violation: float = 1e-6
     most_rows: int = 60
     heavy_part: float = 0.97
+    first_gap: float = 0.5
     close: float = 0.01
     last_rounds: int = 10
     patience: int = 8
@@ -74,6 +74,7 @@ class SetWeightSettings:
     precision: float = 0.02
     margin: float = 0.003
     walks: WalkSettings = field(default_factory=WalkSettings)
+    program: SetProgramSettings = field(default_factory=SetProgramSettings)
 
 
 @dataclass(eq=False)
@@ -97,9 +98,8 @@ class SetWeights:
     def __post_init__(self) -> None:
         self.known = KnownSets(self.tensors, self.seed, self.settings.walks)
         self.positions = (ANY, FIRST, LAST) if self.has_ends else (ANY,)
-        # Of the sets, which are rows of the program, and the limit that this is for.
+        # The program, and the limit that it is for.
         self._limit = -1
-        self._rows: list[_SetRows] = []
 
     def by_work(self) -> FloatArray:
         """Return weights in proportion to work that come to k stages."""
@@ -166,64 +166,65 @@ class SetWeights:
             Whether to end without the last rounds of walks.
         """
         settings = self.settings
-        self._limit_to(limit, start, budget.threads)
-        best, looked_at, lower, upper, idle = start, start, 0.0, np.inf, 0
-        solution: FloatArray | None = None
+        self._limit_to(limit, start)
+        best = looked_at = start
+        lower, upper, idle = 0.0, np.inf, 0
         while True:
             self._walk(looked_at, budget)
-            added = sum(
-                rows.add_heaviest(
-                    looked_at,
-                    settings.heavy_part * self._heaviest(looked_at, rows.position),
-                    settings.most_rows,
-                )
-                for rows in self._rows
-            )
-            if solution is not None:
-                added += self._add_violated(solution)
+            added = self._add_heavy(looked_at) + self._add_violated(looked_at)
             idle = 0 if added else idle + 1
             best, lower = self._scaled(best)
             other, total = self._scaled(looked_at)
             if total > lower:
                 best, lower = other, total
-            solved = self._master.solve(budget.remaining())
-            if solved is None:
-                break
-            solution, upper = solved
+            gap = settings.first_gap if upper == np.inf else max(upper - lower, settings.close)
+            looked_at, upper = self._program.solve(gap, budget)
             upper += len(self.positions) - 1
-            for nodes, position in self._master.drop_idle():
-                self._rows[position].forget(nodes)
+            self._program.drop_idle()
             if upper <= self.k or idle == settings.patience or budget.is_spent():
                 break
             if upper - lower < settings.close and (
                 is_quick or not self._finds_heavier(best, budget)
             ):
                 break
-            looked_at = settings.best_part * best + (1 - settings.best_part) * solution
         return Weighing(best, lower, upper)
 
-    def _limit_to(self, limit: int, start: FloatArray, threads: int) -> None:
+    def _limit_to(self, limit: int, start: FloatArray) -> None:
         """Begin the program of a limit, with sets that are heavy at the beginning."""
         if limit == self._limit:
             return
-        self._limit, self._master = limit, Master(self.tensors.nodes, threads)
-        self._rows = [
-            _SetRows(self.known, self._master, limit, position) for position in self.positions
-        ]
-        for rows in self._rows:
-            least = self.settings.first_part * self._heaviest(start, rows.position)
-            rows.add_heaviest(start, least, self.settings.first_rows)
+        self._limit = limit
+        self._program = SetProgram(
+            self.known, limit, self.positions, start, self.settings.program
+        )
+        for position in self.positions:
+            least = self.settings.first_part * self._heaviest(start, position)
+            self._program.add_heaviest(start, position, least, self.settings.first_rows)
 
-    def _add_violated(self, solution: FloatArray) -> int:
-        """Add sets that weigh more than the program's solution allows; return how many."""
+    def _add_heavy(self, weights: FloatArray) -> int:
+        """Add sets that are heavy compared with the heaviest one; return how many."""
+        settings = self.settings
         return sum(
-            rows.add_heaviest(
-                solution,
-                (1.0 if rows.position == ANY else rows.heaviest(solution))
+            self._program.add_heaviest(
+                weights,
+                position,
+                settings.heavy_part * self._heaviest(weights, position),
+                settings.most_rows,
+            )
+            for position in self.positions
+        )
+
+    def _add_violated(self, weights: FloatArray) -> int:
+        """Add sets that weigh more than rows allow; return how many."""
+        return sum(
+            self._program.add_heaviest(
+                weights,
+                position,
+                (1.0 if position == ANY else self._program.heaviest(weights, position))
                 + self.settings.violation,
                 self.settings.most_rows,
             )
-            for rows in self._rows
+            for position in self.positions
         )
 
     def _heaviest(self, weights: FloatArray, position: int = ANY) -> float:
@@ -254,44 +255,3 @@ class SetWeights:
             if self._scaled(weights)[1] < needed * (1 - self.settings.violation):
                 return True
         return False
-
-
-@dataclass(eq=False)
-class _SetRows:
-    """The sets that are rows of a program of weights at a limit, as stages at one position."""
-
-    known: KnownSets
-    master: Master
-    limit: int
-    position: int
-
-    def __post_init__(self) -> None:
-        self._number: dict[Row, int] = {}
-
-    def add_heaviest(self, weights: FloatArray, least: float, most_rows: int) -> int:
-        """Add the sets that weigh more than `least` and are no rows, the heaviest first.
-
-        Returns
-        -------
-        How many were added, `most_rows` at most.
-        """
-        weighed = self.known.weighed(weights, self.limit, self.position)
-        weighed[list(self._number.values())] = 0.0
-        rows = np.flatnonzero(weighed > max(least, 0.0))
-        if len(rows) > most_rows:
-            rows = rows[np.argsort(-weighed[rows], kind="stable")[:most_rows]]
-        for row in rows.tolist():
-            nodes = self.known.nodes_of(row)
-            self.master.add(nodes, self.position)
-            self._number[nodes] = row
-        return len(rows)
-
-    def heaviest(self, weights: FloatArray) -> float:
-        """Return what the heaviest row weighs."""
-        rows = list(self._number.values())
-        weighed = self.known.weighed(weights, self.limit, self.position)
-        return float(weighed[rows].max(initial=0.0))
-
-    def forget(self, nodes: Row) -> None:
-        """Note that the program has dropped a set."""
-        self._number.pop(nodes, None)
