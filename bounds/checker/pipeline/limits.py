@@ -63,4 +63,4 @@ def most_ideal_pairs(nodes: int) -> int:
 
 def cut_steps(nodes: int, numbers: int) -> int:
     """Return the steps that an entry of a tree of cuts spends, given how many numbers it has."""
-    return 2 * nodes + numbers
+    return nodes + numbers

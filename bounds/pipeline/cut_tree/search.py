@@ -391,7 +391,7 @@ def _write_flow(rule: Rule, search: Search) -> None:
             at += 2
     written[start] = at - start - 1
     counts[WRITTEN] = at
-    counts[STEPS] += 2 * len(rule.weights) + at - start - 1
+    counts[STEPS] += len(rule.weights) + at - start - 1
 
 
 @njit([_INT(_RULE, _SEARCH, _INT)], cache=True, nogil=True)
@@ -536,7 +536,7 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
         search.written[start + 1] = chosen
         search.written[start + 2] = 1 if first == INSIDE else 0
         counts[WRITTEN] += 3
-        counts[STEPS] += 2 * n + 2
+        counts[STEPS] += n + 2
         branched[d], side[d], prices[d] = chosen, -first, counts[PRICE]
         search.sides[d + 1] = sides
         search.sides[d + 1, chosen] = first

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST
 from boundmark.problems.solver_module import require_module
 
 # HiGHS's primal simplex: new columns leave the basis feasible.
@@ -42,10 +41,6 @@ class Master:
 
     It is solved as its dual, the least number of packings that cover all nodes: there, a packing is
     a column, and the basis stays as small as there are nodes. Weights are the multipliers.
-
-    Sets that may be the first stage weigh as much as one variable at most, and those that may be
-    the last as another; both count against the sum. In the dual, such sets cover nodes for free, as
-    long as they add up to one.
     """
 
     def __init__(
@@ -67,36 +62,32 @@ class Master:
             self._solver.setOptionValue(option, value)
         self._settings = settings
         self._nodes, self._most = nodes, settings.most_columns * nodes
-        self._packings: dict[tuple[Row, int], None] = {}
+        self._packings: dict[Row, None] = {}
         no_columns = np.zeros(0, dtype=np.int32)
         for v in range(nodes):
             self._solver.addRow(1.0, self._infinite, 0, no_columns, np.zeros(0))
             self._solver.addCol(1.0, 0.0, self._infinite, 1, np.array([v]), np.ones(1))
-        for _ in (FIRST, LAST):
-            self._solver.addRow(-1.0, self._infinite, 0, no_columns, np.zeros(0))
 
-    def add(self, row: Row, position: int = ANY) -> bool:
-        """Add a packing, or a set that may be the first or the last stage; False if it is known."""
-        if (row, position) in self._packings:
+    def add(self, packing: Row) -> bool:
+        """Add a packing; return whether it is new."""
+        if packing in self._packings:
             return False
-        self._packings[row, position] = None
-        ends = [] if position == ANY else [(self._nodes + position - FIRST, -1)]
-        nodes = np.array([v for v, _ in [*row, *ends]], dtype=np.int32)
-        times = np.array([count for _, count in [*row, *ends]], dtype=np.float64)
-        cost = 1.0 if position == ANY else 0.0
-        self._solver.addCol(cost, 0.0, self._infinite, len(nodes), nodes, times)
+        self._packings[packing] = None
+        nodes = np.array([v for v, _ in packing], dtype=np.int32)
+        times = np.array([count for _, count in packing], dtype=np.float64)
+        self._solver.addCol(1.0, 0.0, self._infinite, len(nodes), nodes, times)
         return True
 
     def forbid(self, node: int) -> None:
         """Give a node no weight."""
         self._solver.changeColCost(node, 0.0)
 
-    def drop_idle(self) -> list[tuple[Row, int]]:
+    def drop_idle(self) -> list[Row]:
         """If there are many packings, drop those that constrain the last solution least.
 
         Returns
         -------
-        The packings dropped, with their positions. They may be added again.
+        The packings dropped, which may be added again.
         """
         if len(self._packings) <= self._most:
             return []
@@ -113,12 +104,12 @@ class Master:
         return dropped
 
     def solve(self, seconds: float) -> tuple[FloatArray, float] | None:
-        """Return weights, and their sum less what ends weigh; None if the time was too short."""
+        """Return weights and their sum; None if the time was too short."""
         self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(seconds, 0.01))
         self._solver.run()
         if not self._solver.getSolution().dual_valid:
             return None
         return (
-            np.maximum(np.array(self._solver.getSolution().row_dual)[: self._nodes], 0.0),
+            np.maximum(np.array(self._solver.getSolution().row_dual), 0.0),
             float(self._solver.getInfo().objective_function_value),
         )

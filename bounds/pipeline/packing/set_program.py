@@ -9,7 +9,7 @@ that may be that stage weigh, h. The program is
 
 Most of its rows are not known yet, so that a vertex, which the simplex method finds, overshoots
 sets that are no rows. A point near the central path keeps away from all rows: fewer rounds of
-finding sets are needed ([GoffinVial02]_, [GondzioGB13]_).
+finding sets are needed ([GOFFIN02], [GONDZIO13]).
 """
 
 from collections.abc import Sequence
@@ -190,7 +190,7 @@ class SetProgram:
         inside, least = self._settings.inside, self._settings.least
         weights = self._point[: self._nodes]
         heaviest = max(self.heaviest(weights, ANY), float(weights.max()))
-        np.clip(weights * min(1.0, inside / heaviest), least, inside, out=weights)
+        np.clip(weights * min(1.0, inside / max(heaviest, least)), least, inside, out=weights)
         for i, position in enumerate(self._positions[1:]):
             strict = (2 - inside) * self.heaviest(weights, position) + (1 - inside) / 10
             self._point[self._nodes + i] = max(self._point[self._nodes + i], strict)
