@@ -174,6 +174,27 @@ class TowerDp:
         return self.search.steps
 
 
+class StageWeights:
+    """Node weights for sets that cost at most 3,500 ticks; a partition costs 3,684."""
+
+    timeout = 300
+
+    def setup(self) -> None:
+        self.graph, self.k = load("stochastic-block-101-plain"), 4
+        self.equal = self.graph.work / self.graph.work.sum() * self.k
+
+    def _needed(self) -> float:
+        search_for = SetWeights(Tensors.of(self.graph), self.k, 1, has_ends=True)
+        return search_for.at(3500, self.equal, Budget(600)).lower
+
+    def time_weights(self) -> None:
+        self._needed()
+
+    def track_stages(self) -> float:
+        """Return how many stages they call for, if walks have found all sets that count."""
+        return self._needed()
+
+
 class CutTree:
     """A tree of minimum cuts at 3,100 ticks, by weights for 3,500; a partition costs 3,684."""
 

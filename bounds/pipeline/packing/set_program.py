@@ -57,7 +57,7 @@ class SetProgramSettings:
     to_edge: float = 0.9
     least: float = 1e-9
     most_rows: float = 10.0
-    most_numbers: int = 2**24
+    most_numbers: int = 2**22
     growth: float = 1.25
 
 
@@ -119,9 +119,8 @@ class SetProgram:
 
     def heaviest(self, weights: FloatArray, position: int) -> float:
         """Return what the heaviest row of a stage weighs."""
-        rows = self._position[: self._count] == position
-        weighed = self._rows[: self._count][rows, : self._nodes] @ weights
-        return float(weighed.max(initial=0.0))
+        weighed = self._rows[: self._count, : self._nodes] @ weights
+        return float(weighed[self._position[: self._count] == position].max(initial=0.0))
 
     def solve(self, gap: float, budget: Budget) -> tuple[FloatArray, float]:
         """Return weights near the central path, and an upper bound on what any weights come to.
