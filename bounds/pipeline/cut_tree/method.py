@@ -61,6 +61,8 @@ class CutTreeSettings:
     growth, shortest
         A tree is expected to take so many times what the one before took, at most, but some
         seconds at least.
+    overrun
+        A tree that takes so many times what was expected is given up for a lower threshold.
     worth
         If no threshold is left that is higher than the last one refuted by more than this part of
         it, those that stood are tried again with better weights.
@@ -94,6 +96,7 @@ class CutTreeSettings:
     last_fraction: float = 0.75
     growth: float = 3.0
     shortest: float = 0.3
+    overrun: float = 2.0
     worth: float = 0.003
     further: float = 0.03
     better_fraction: float = 0.2
@@ -191,6 +194,8 @@ class _Rise:
         self.current: FloatArray = self.weights.by_work()
         self.above = self.known
         self.pace = _Pace()
+        # Seconds that the next tree may take.
+        self.allowance = math.inf
 
     @property
     def refuted(self) -> int:
@@ -286,6 +291,7 @@ class _Rise:
         if most < pace.seconds:
             return 0
         seconds = min(most, max(settings.growth * pace.seconds, settings.shortest))
+        self.allowance = settings.overrun * seconds
         middle = (self.refuted + self.above) // 2
         return max(self.refuted + 1, min(middle, pace.threshold_for(seconds)))
 
@@ -313,7 +319,7 @@ class _Rise:
             HeavySets(weights, ends.least_of_others(weights, k - 2), limit),
             replace(settings.tree, most_steps=settings.tree.most_steps - ends.steps),
         )
-        ended = tree.run(self.budget)
+        ended = tree.run(self.budget, self.budget.spent() + self.allowance)
         if ended == search.FOUND:
             until = self.budget.spent() + self.pace.seconds
             found = tree.more_found(settings.tree.most_found, self.budget, until)
