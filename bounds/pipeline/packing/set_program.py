@@ -100,9 +100,7 @@ class SetProgram:
         self._point = np.concatenate([start / max(float(start.max()), 1e-9), np.zeros(ends)])
         self._upper = np.inf
 
-    def add_heaviest(
-        self, weights: FloatArray, position: int, least: float, most_rows: int
-    ) -> int:
+    def add_heaviest(self, weights: FloatArray, position: int, least: float, most_rows: int) -> int:
         """Add the sets that weigh more than `least` and are no rows, the heaviest first.
 
         Returns

@@ -194,9 +194,7 @@ class SetWeights:
         if limit == self._limit:
             return
         self._limit = limit
-        self._program = SetProgram(
-            self.known, limit, self.positions, start, self.settings.program
-        )
+        self._program = SetProgram(self.known, limit, self.positions, start, self.settings.program)
         for position in self.positions:
             least = self.settings.first_part * self._heaviest(start, position)
             self._program.add_heaviest(start, position, least, self.settings.first_rows)

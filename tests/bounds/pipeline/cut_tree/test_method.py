@@ -149,6 +149,37 @@ def test_ends_in_time(
     assert search.FOUND in ends
 
 
+def test_trees_that_take_too_long_are_given_up(
+    monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
+) -> None:
+    """After twice what was expected, for a lower threshold, with time left."""
+    now, tried = [0.0], list[tuple[int, bool]]()
+    proceed, prove = search.proceed, method._Rise.prove
+
+    def step(*arguments: Any) -> int:
+        now[0] += 0.1
+        return proceed(*arguments)
+
+    def noted(rise: method._Rise, threshold: int) -> tuple[int, float, bool]:
+        ended, part, is_new = prove(rise, threshold)
+        # Without a tree, as ends alone weigh too much, no part of a certificate is needed.
+        is_given_up = ended == search.RUNNING and part > 0 and not rise.budget.is_spent()
+        tried.append((threshold, is_given_up))
+        return ended, part, is_new
+
+    monkeypatch.setattr(methods, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(search, "proceed", step)
+    monkeypatch.setattr(method._Rise, "prove", noted)
+    # Thresholds so high that trees take longer than what is expected, which is 0.3 seconds.
+    monkeypatch.setattr(method._Pace, "threshold_for", lambda self, seconds: 10**9)
+    monkeypatch.setattr(method._Pace, "note", lambda self, *arguments: None)
+    sample = PipelineInstance(random_graph(60, seed=1), 4)
+    tree = TreeSettings(most_numbers=2**18, turn=60)
+    run(sample, 400, CutTreeSettings(tree=tree))
+    given_up = next(i for i, (_, is_given_up) in enumerate(tried) if is_given_up)
+    assert tried[given_up + 1][0] < tried[given_up][0]
+
+
 def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
     """On a graph of dozens of nodes, and more with fewer stages."""
     for k in (2, 4):
