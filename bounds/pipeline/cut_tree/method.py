@@ -168,6 +168,8 @@ class _Rise:
         A threshold that stands, or that weights or a tree in the time given do not refute.
     last
         About the largest threshold that weights can refute; the present weights are for this one.
+    allowance
+        Seconds that the next tree may take before it is given up.
     retries, refuted_before
         How often better weights were computed since more than the latter was refuted.
     """
@@ -181,6 +183,7 @@ class _Rise:
     shared: SharedWeights
     above: int = 0
     last: int = 0
+    allowance: float = math.inf
     retries: int = 0
     refuted_before: int = 0
 
@@ -194,8 +197,6 @@ class _Rise:
         self.current: FloatArray = self.weights.by_work()
         self.above = self.known
         self.pace = _Pace()
-        # Seconds that the next tree may take.
-        self.allowance = math.inf
 
     @property
     def refuted(self) -> int:

@@ -1,4 +1,7 @@
-"""The linear program of node weights: the largest sum such that no stage weighs more than 1."""
+"""The linear program of node weights with packings as rows, solved by the simplex method.
+
+It is the largest sum of weights such that no packing weighs more than 1.
+"""
 
 from dataclasses import dataclass
 
