@@ -12,8 +12,9 @@ from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
 from boundmark.bounds.pipeline.cut_tree.trees import HeavySets, bounded_ends, start_search
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
+from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights
-from boundmark.bounds.pipeline.packing.tensors import Tensors
+from boundmark.bounds.pipeline.packing.tensors import ANY, Tensors
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.tower_dp import towers
@@ -172,6 +173,32 @@ class TowerDp:
         """Return the steps that a check of the optimum takes."""
         self.search.stages(1_178_004, Budget(60))
         return self.search.steps
+
+
+class Walks:
+    """Walks among sets of up to 2,000 ticks, by the best node in each step, or by annealing."""
+
+    timeout = 300
+    params = (0.0, 1.0)
+    param_names = ("annealed",)
+
+    def setup(self, annealed: float) -> None:
+        graph = load("erdos-renyi-107-plain")
+        self.tensors, self.settings = Tensors.of(graph), WalkSettings(annealed=annealed)
+        self.weights = np.full(graph.dag.nodes, 16 / graph.dag.nodes)
+
+    def _heaviest(self, rounds: int) -> float:
+        known = KnownSets(self.tensors, 1, self.settings)
+        for _ in range(rounds):
+            known.walk(self.weights, 2000, ANY, Budget(600))
+        return known.heaviest(self.weights, 2000)
+
+    def time_round(self, annealed: float) -> None:
+        self._heaviest(1)
+
+    def track_heaviest(self, annealed: float) -> float:
+        """Return what the heaviest set weighs after ten rounds."""
+        return self._heaviest(10)
 
 
 class StageWeights:

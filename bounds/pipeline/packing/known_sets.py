@@ -1,5 +1,6 @@
 """Sets of nodes that are known to be possible stages, and what they cost and weigh."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +17,7 @@ from boundmark.bounds.pipeline.packing.tensors import (
     members_where,
     packed,
 )
-from boundmark.bounds.pipeline.packing.walk import walk
+from boundmark.bounds.pipeline.packing.walk import WalkGraph, anneal, walk
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
@@ -32,22 +33,41 @@ class WalkSettings:
 
     Attributes
     ----------
-    walks, end_walks, walk_steps, most_found
-        Number of walks in a round, for any stage and for the first or the last; their length, and
-        the sets that one may find.
-    from_known
-        Part of the walks that begin with one of the heaviest sets known; others begin with a node.
+    walks, end_walks, most_found
+        Number of walks in a round, for any stage and for the first or the last; and the sets that
+        one may find.
+    steps, moves
+        Length of a walk with the best node in each step, and of one by annealing. They take about
+        the same time.
+    annealed
+        Part of the walks that are by annealing.
+    hot, cold
+        Temperatures at its beginning and end, in mean weights of a node; the latter between these.
+    penalty
+        In annealing, what the cost of a whole limit above the limit counts, in weights of a stage.
+    paired
+        In annealing, part of the refused moves that are tried in pairs.
+    from_known, starts
+        Part of the walks that begin with one of the heaviest sets known, of so many; others begin
+        with a node.
     heavy_part
         Sets of a walk count if they weigh this part of the heaviest set known.
     remembered
         For so many weights, what sets weigh is computed once.
     """
 
-    walks: int = 3
-    end_walks: int = 2
-    walk_steps: int = 1200
+    walks: int = 6
+    end_walks: int = 3
     most_found: int = 30
+    steps: int = 1200
+    moves: int = 10_000
+    annealed: float = 0.8
+    hot: float = 0.5
+    cold: tuple[float, float] = (0.004, 0.04)
+    penalty: float = 2.0
+    paired: float = 0.4
     from_known: float = 0.85
+    starts: int = 9
     heavy_part: float = 0.97
     remembered: int = 4
 
@@ -72,11 +92,16 @@ class KnownSets:
     def __post_init__(self) -> None:
         dag, nodes = self.tensors.graph.dag, self.tensors.nodes
         self._random = np.random.default_rng(self.seed)
-        self._before = packed(self.tensors.before, nodes)
-        self._after = packed(self.tensors.after, nodes)
-        self._consumers = frozen(np.diff(dag.consumer_start))
-        self._in_start, edges = in_edges(self.tensors)
-        self._producers = frozen(dag.sources[edges])
+        in_start, edges = in_edges(self.tensors)
+        self._graph = WalkGraph(
+            before=packed(self.tensors.before, nodes),
+            after=packed(self.tensors.after, nodes),
+            work=frozen(self.tensors.graph.work),
+            transfer=frozen(self.tensors.graph.transfer),
+            consumers=frozen(np.diff(dag.consumer_start)),
+            in_start=in_start,
+            producers=frozen(dag.sources[edges]),
+        )
         ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
         self._sets, self._count = np.zeros((64, nodes)), 0
         # What sets weigh, by weights: those used last are at the end.
@@ -131,44 +156,57 @@ class KnownSets:
 
     def walk(self, weights: FloatArray, limit: int, position: int, budget: Budget) -> None:
         """Add heavy sets, by walks from the heaviest ones known and from single nodes."""
-        settings, nodes = self.settings, self.tensors.nodes
-        walks = settings.walks if position == ANY else settings.end_walks
+        settings = self.settings
         weighed = self.weighed(weights, limit, position)
         heaviest = float(weighed.max(initial=0.0))
-        order = np.argsort(-weighed, kind="stable")[: 3 * walks]
+        order = np.argsort(-weighed, kind="stable")[: settings.starts]
         order = order[weighed[order] > 0]
-        found: BoolMatrix = np.zeros((settings.most_found, nodes), dtype=np.bool_)
-        for _ in range(walks):
+        for _ in range(settings.walks if position == ANY else settings.end_walks):
             if budget.is_spent():
                 break
-            if len(order) and self._random.random() < settings.from_known:
-                row = order[min(len(order) - 1, int(self._random.exponential(3.0)))]
-                begun = self._sets[row] > 0
-            elif position == ANY:
-                begun = as_mask(1 << int(self._random.integers(nodes)), nodes)
-            else:
-                begun = np.zeros(nodes, dtype=np.bool_)
-            count = walk(
-                begun,
-                self._before,
-                self._after,
-                self.tensors.graph.work,
-                self.tensors.graph.transfer,
-                self._consumers,
-                self._in_start,
-                self._producers,
-                weights / max(heaviest, float(weights.max()), 1e-9),
-                limit,
-                position,
-                settings.walk_steps,
-                int(self._random.integers(2**31)),
-                found,
-            )
+            start = self._start(order, position)
+            scaled = weights / max(heaviest, float(weights.max()), 1e-9)
+            is_annealed = self._random.random() < settings.annealed
+            found = self._walked(start, scaled, limit, position, is_annealed=is_annealed)
             # Lighter sets are met on the way to heavy ones, and tell nothing.
-            heavy = found[:count][found[:count] @ weights > settings.heavy_part * heaviest]
+            heavy = found[found @ weights > settings.heavy_part * heaviest]
             if len(heavy):
                 heaviest = max(heaviest, float((heavy @ weights).max()))
                 self.add_all(heavy)
+
+    def _walked(
+        self,
+        start: BoolMatrix,
+        weights: FloatArray,
+        limit: int,
+        position: int,
+        *,
+        is_annealed: bool,
+    ) -> BoolMatrix:
+        """Return sets that one walk finds, each heavier than all that it found before."""
+        settings, seed = self.settings, int(self._random.integers(2**31))
+        shape = settings.most_found, self.tensors.nodes
+        found: BoolMatrix = np.zeros(shape, dtype=np.bool_)
+        if is_annealed:
+            low, high = map(math.log, settings.cold)
+            cold = math.exp(self._random.uniform(low, high))
+            count = anneal(
+                *(start, self._graph, weights, limit, position, settings.moves, seed),
+                *(settings.hot, cold, settings.penalty, settings.paired, found),
+            )
+        else:
+            steps = settings.steps
+            count = walk(start, self._graph, weights, limit, position, steps, seed, found)
+        return found[:count]
+
+    def _start(self, order: IntArray, position: int) -> BoolMatrix:
+        """Return where a walk begins, mostly at one of the first sets of an order."""
+        nodes = self.tensors.nodes
+        if len(order) and self._random.random() < self.settings.from_known:
+            row = order[min(len(order) - 1, int(self._random.exponential(3.0)))]
+            begun: BoolMatrix = self._sets[row] > 0
+            return begun
+        return as_mask(1 << int(self._random.integers(nodes)) if position == ANY else 0, nodes)
 
     def add_all(self, masks: BoolMatrix) -> int:
         """Add sets given as rows; return how many are new."""

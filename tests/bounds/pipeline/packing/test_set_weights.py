@@ -7,9 +7,15 @@ from brute_force_sets import is_convex, tiny_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.packing.known_sets import POSITIONS, KnownSets, as_mask
+from boundmark.bounds.pipeline.packing.known_sets import (
+    POSITIONS,
+    KnownSets,
+    WalkSettings,
+    as_mask,
+)
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights
-from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST, Tensors, bits_of
+from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST, Tensors, bits_of
+from boundmark.datasets.pipeline import regal_style
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -63,6 +69,41 @@ def test_walks_find_sets_for_a_position(sample: PipelineInstance, data: st.DataO
         stage_cost(sample, {v}) <= limit for v in range(n) if all(u != v for u, _ in edges)
     ):
         assert found
+
+
+@pytest.mark.parametrize("annealed", [0.0, 1.0])
+@given(sample=tiny_graphs(params=False), data=st.data())
+def test_either_kind_of_walk_finds_the_heaviest_set(
+    sample: PipelineInstance, annealed: float, data: st.DataObject
+) -> None:
+    """Of a tiny graph, in a few rounds: the best node in each step, or annealing."""
+    n, limit = sample.nodes, data.draw(st.integers(1, 60))
+    position = data.draw(st.sampled_from(POSITIONS))
+    weights = np.array(data.draw(st.lists(st.floats(0.1, 1), min_size=n, max_size=n)))
+    tensors = Tensors.of(sample.graph)
+    everything = KnownSets(tensors, 1)
+    for members in range(1, 1 << n):
+        if is_convex(sample, frozenset(bits_of(members))):
+            everything.add(members)
+    known = KnownSets(tensors, 1, WalkSettings(annealed=annealed))
+    for _ in range(5):
+        known.walk(weights, limit, position, Budget(20.0))
+    heaviest = everything.heaviest(weights, limit, position)
+    assert known.heaviest(weights, limit, position) == pytest.approx(heaviest)
+
+
+def test_annealing_finds_heavier_sets_where_transfers_outweigh_work() -> None:
+    """As many walks with the best node in each step take as long."""
+    graph = regal_style.load("erdos-renyi-107-plain")
+    limit = 2000
+    weights = np.full(graph.dag.nodes, 16 / graph.dag.nodes)
+    heaviest = []
+    for annealed in (0.0, 1.0):
+        known = KnownSets(Tensors.of(graph), 1, WalkSettings(annealed=annealed))
+        for _ in range(3):
+            known.walk(weights, limit, ANY, Budget(60.0))
+        heaviest.append(known.heaviest(weights, limit))
+    assert heaviest[0] < heaviest[1]
 
 
 @given(sample=tiny_graphs(params=False), k=st.integers(1, 4), first=st.none() | st.integers(1, 60))
