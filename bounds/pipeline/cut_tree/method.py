@@ -168,6 +168,8 @@ class _Rise:
         A threshold that stands, or that weights or a tree in the time given do not refute.
     last
         About the largest threshold that weights can refute; the present weights are for this one.
+    end
+        About the threshold at which the present weights have nothing in excess.
     allowance
         Seconds that the next tree may take before it is given up.
     retries, refuted_before
@@ -183,6 +185,7 @@ class _Rise:
     shared: SharedWeights
     above: int = 0
     last: int = 0
+    end: float = 0.0
     allowance: float = math.inf
     retries: int = 0
     refuted_before: int = 0
@@ -196,7 +199,8 @@ class _Rise:
         self.weights = SetWeights(self.tensors, k, self.seed, self.settings.weights, has_ends=True)
         self.current: FloatArray = self.weights.by_work()
         self.above = self.known
-        self.pace = _Pace()
+        # As if a tree at 0 ticks took a hundredth of a second.
+        self.pace = _Pace(float(self.known))
 
     @property
     def refuted(self) -> int:
@@ -228,9 +232,16 @@ class _Rise:
             self.above = self.cost
             further = 1 + self.settings.further / 2**self.retries
             self.last = min(self.cost - 1, int(self.refuted * further) + 1)
-            budget = self.budget.part(self.settings.better_fraction)
-            self.current = self.weights.at(self.last + self.allowed, self.current, budget).weights
+            self.find_weights(self.budget.part(self.settings.better_fraction))
         return self.above - self.refuted > 1
+
+    def find_weights(self, budget: Budget, *, is_quick: bool = False) -> float:
+        """Find weights for the last threshold; return how many stages they call for."""
+        limit = self.last + self.allowed
+        weighing = self.weights.at(limit, self.current, budget, is_quick=is_quick)
+        self.current = weighing.weights
+        self.end = self.last * weighing.lower / self.instance.k
+        return weighing.lower
 
     def weigh(self) -> None:
         """Find weights for about the largest threshold that they refute."""
@@ -244,6 +255,8 @@ class _Rise:
         budget = self.budget.part(self.settings.weighing_fraction)
         found = self.weights.for_largest(between, self.allowed, self.current, budget, threshold)
         self.last, self.current = found.threshold, found.weights
+        needed = self.weights.needed(self.current, self.last + self.allowed)
+        self.end = self.last * needed / self.instance.k
         self.shared.tell(self.is_loaded, found)
 
     def prove_all(self) -> None:
@@ -253,7 +266,8 @@ class _Rise:
             threshold = min(max(threshold, self.refuted + 1), self.above - 1)
             before = self.budget.spent()
             ended, part, is_new = self.prove(threshold)
-            self.pace.note(threshold, self.budget.spent() - before, ended == search.REFUTED, part)
+            seconds, excess = self.budget.spent() - before, self.end - threshold
+            self.pace.note(excess, seconds, ended == search.REFUTED, part)
             if is_new and self.weigh_again(threshold):
                 patience = patience or before + self.settings.patience * self.budget.remaining()
                 if self.budget.spent() > patience:
@@ -271,15 +285,12 @@ class _Rise:
         is_quick = self.pace.seconds < self.settings.quick
         nearer = self.settings.nearer if is_quick else 0.0
         self.last = max(threshold, int((1 - nearer) * self.last + nearer * threshold))
-        k = self.instance.k
-        limit = self.last + self.allowed
-        weighing = self.weights.at(limit, self.current, budget, is_quick=is_quick)
-        self.current = weighing.weights
-        if weighing.lower > k * (1 + self.settings.margin_again):
+        part = self.find_weights(budget, is_quick=is_quick) / self.instance.k
+        if part > 1 + self.settings.margin_again:
             return True
         # Below, fewer sets count, and weights may still do.
         before = self.last
-        self.last = max(threshold, int(before * max(0.9, weighing.lower / k) * 0.995))
+        self.last = max(threshold, int(before * max(0.9, part) * 0.995))
         return before > threshold
 
     def next_threshold(self) -> int:
@@ -294,7 +305,7 @@ class _Rise:
         seconds = min(most, max(settings.growth * pace.seconds, settings.shortest))
         self.allowance = settings.overrun * seconds
         middle = (self.refuted + self.above) // 2
-        return max(self.refuted + 1, min(middle, pace.threshold_for(seconds)))
+        return max(self.refuted + 1, min(middle, pace.threshold_for(seconds, self.end)))
 
     def prove(self, threshold: int) -> tuple[int, float, bool]:
         """Search for a set that costs at most a threshold, and report a bound if there is none.
@@ -349,22 +360,25 @@ class _Rise:
 class _Pace:
     """How the time that trees take grows with the threshold.
 
+    It grows with a power of one over the threshold's distance from where weights have nothing in
+    excess: on random graphs, with the third, about.
+
     Attributes
     ----------
+    excess, seconds
+        Of the last tree that refuted something: the distance, in ticks, and its time.
     power
-        About the power of the threshold with which the time grows.
-    threshold, seconds
-        Of the last tree that refuted something.
+        The power, as far as known.
     longest
         Time of a tree that takes four fifths of what a certificate may take.
     """
 
-    power: float = 20.0
-    threshold: int = 1
+    excess: float
     seconds: float = 0.01
+    power: float = 3.0
     longest: float = math.inf
 
-    def note(self, threshold: int, seconds: float, has_refuted: bool, part: float) -> None:
+    def note(self, excess: float, seconds: float, has_refuted: bool, part: float) -> None:
         """Record how long a tree took, or at least took if it was given up.
 
         Parameters
@@ -372,16 +386,21 @@ class _Pace:
         part
             Of a certificate's size that was needed.
         """
-        seconds = max(seconds, 0.01)
-        if min(seconds, self.seconds) > 0.1 and threshold > self.threshold:
+        seconds, excess = max(seconds, 0.01), max(excess, 1.0)
+        if min(seconds, self.seconds) > 0.1 and excess < 0.99 * self.excess:
             grown = math.log((1 if has_refuted else 1.5) * seconds / self.seconds)
-            power = grown / math.log(threshold / self.threshold)
-            self.power = min(max((self.power + power) / 2, 8.0), 60.0)
+            power = grown / math.log(self.excess / excess)
+            self.power = min(max((self.power + power) / 2, 1.5), 6.0)
         if has_refuted:
-            self.threshold, self.seconds = threshold, seconds
+            self.excess, self.seconds = excess, seconds
             self.longest = 0.8 * seconds / max(part, 1e-6)
 
-    def threshold_for(self, seconds: float) -> int:
-        """Return the threshold whose tree is expected to take a given time, at most 8 % higher."""
-        step = math.log(seconds / self.seconds) / self.power
-        return int(self.threshold * math.exp(min(step, 0.08)))
+    def threshold_for(self, seconds: float, end: float) -> int:
+        """Return the threshold whose tree is expected to take a given time.
+
+        Parameters
+        ----------
+        end
+            The threshold at which weights have nothing in excess.
+        """
+        return int(end - self.excess * (self.seconds / seconds) ** (1 / self.power))

@@ -155,6 +155,11 @@ class SetWeights:
         last = last or threshold
         return Found(last, current, tuple(self.known.heaviest_sets(current, last + allowed)))
 
+    def needed(self, weights: FloatArray, limit: int) -> float:
+        """Return how many stages weights call for, by the sets known that cost at most a limit."""
+        self._limit_to(limit, weights)
+        return self._scaled(weights)[1]
+
     def at(
         self, limit: int, start: FloatArray, budget: Budget, *, is_quick: bool = False
     ) -> Weighing:

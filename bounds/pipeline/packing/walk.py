@@ -157,7 +157,7 @@ def _cost(g: WalkGraph, at: _Place) -> int:
 def _added_cost(v: int, more: int, g: WalkGraph, at: _Place) -> int:
     """Return by how much the cost rises if a node enters, or leaves with `more` of -1."""
     read, inside, transfer = at.read, at.inside, g.transfer
-    added = more * g.work[v]
+    added: int = more * g.work[v]
     is_read, is_left = read[v] > 0, g.consumers[v] > read[v]
     if is_read != is_left:
         added += more * transfer[v] if is_left else -more * transfer[v]

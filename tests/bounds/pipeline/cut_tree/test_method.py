@@ -171,13 +171,30 @@ def test_trees_that_take_too_long_are_given_up(
     monkeypatch.setattr(search, "proceed", step)
     monkeypatch.setattr(method._Rise, "prove", noted)
     # Thresholds so high that trees take longer than what is expected, which is 0.3 seconds.
-    monkeypatch.setattr(method._Pace, "threshold_for", lambda self, seconds: 10**9)
+    monkeypatch.setattr(method._Pace, "threshold_for", lambda self, seconds, end: 10**9)
     monkeypatch.setattr(method._Pace, "note", lambda self, *arguments: None)
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     tree = TreeSettings(most_numbers=2**18, turn=60)
     run(sample, 400, CutTreeSettings(tree=tree))
     given_up = next(i for i, (_, is_given_up) in enumerate(tried) if is_given_up)
     assert tried[given_up + 1][0] < tried[given_up][0]
+
+
+def test_times_of_trees_by_what_weights_have_in_excess() -> None:
+    """Twice the time takes a part of the distance to where nothing is in excess; it is learnt."""
+    pace = method._Pace(1000.0)
+    pace.note(400.0, 1.0, True, 0.01)
+    assert pace.threshold_for(8.0, 2000.0) == 1800
+    # Better weights are worth a higher threshold in the same time.
+    assert pace.threshold_for(1.0, 2100.0) == 1700
+    # Sixteen times the time at half the distance is the fourth power.
+    pace.note(200.0, 16.0, True, 0.02)
+    assert 3.0 < pace.power < 4.0
+    assert pace.threshold_for(16.0, 2000.0) == 1800
+    assert pace.longest == pytest.approx(0.8 * 16.0 / 0.02)
+    # One that was given up tells about times only.
+    pace.note(100.0, 300.0, False, 0.9)
+    assert pace.threshold_for(16.0, 2000.0) == 1800
 
 
 def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
