@@ -305,7 +305,8 @@ def anneal(
     cost, heaviest, count = _cost(g, at), 0.0, 0
     weight = weights[start].sum()
     price = penalty / max(1, limit)
-    temperature = hot * weights.mean()
+    # Nodes may weigh nothing, at the beginning: those of a graph without work.
+    temperature = max(hot * weights.mean(), 1e-12)
     cooling = (cold / hot) ** (1.0 / max(1, moves))
     for _ in range(moves):
         temperature *= cooling

@@ -92,6 +92,14 @@ def test_either_kind_of_walk_finds_the_heaviest_set(
     assert known.heaviest(weights, limit, position) == pytest.approx(heaviest)
 
 
+def test_walks_where_nothing_weighs_anything() -> None:
+    """Weights in proportion to work are 0 at first in a graph without work."""
+    graph = regal_style.load("erdos-renyi-1")
+    known = KnownSets(Tensors.of(graph), 1, WalkSettings(annealed=1.0))
+    known.walk(np.zeros(graph.dag.nodes), 100, ANY, Budget(20.0))
+    assert known.heaviest(np.zeros(graph.dag.nodes), 100) == 0.0
+
+
 def test_annealing_finds_heavier_sets_where_transfers_outweigh_work() -> None:
     """As many walks with the best node in each step take as long."""
     graph = regal_style.load("erdos-renyi-107-plain")
