@@ -6,9 +6,8 @@ price of what it adds to the cost; a little noise makes repetitions differ.
 
 import numpy as np
 from numba import njit, types
-from numba.cpython.unsafe.numbers import trailing_zeros
 
-from boundmark.bounds.pipeline.packing.set_search import GRAPH, BitSets, TensorGraph
+from boundmark.bounds.pipeline.packing.set_search import GRAPH, BitSets, TensorGraph, lowest
 from boundmark.problems.arrays import IntArray
 
 # ruff: noqa: NPY002 - numba's own generator, seeded by the caller.
@@ -24,12 +23,6 @@ _BIT_SETS = types.Array(types.uint64, 2, "C", readonly=True)
 _ONE = np.uint64(1)
 
 
-# Without a signature it is compiled into its cached callers, not at import.
-@njit(inline="always")
-def _lowest(word: int) -> int:
-    return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
-
-
 @njit([_INT(_WORDS, _WORDS, _INT, GRAPH)], cache=True, nogil=True)
 def _cost(inside: BitSets, held: BitSets, cache: int, g: TensorGraph) -> int:
     """Return the cost of a set; `held` are the tensors with an end in it."""
@@ -37,13 +30,13 @@ def _cost(inside: BitSets, held: BitSets, cache: int, g: TensorGraph) -> int:
     for word in range(len(inside)):
         rest = inside[word]
         while rest:
-            v = (word << 6) + _lowest(rest)
+            v = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             cost += g.work[v]
             load += g.load[v]
         rest = held[word]
         while rest:
-            u = (word << 6) + _lowest(rest)
+            u = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             for j in range(len(inside)):
                 if g.ends[u, j] & ~inside[j]:
@@ -59,7 +52,7 @@ def _join(held: BitSets, nodes: BitSets, weights: IntArray, g: TensorGraph) -> i
     for word in range(len(nodes)):
         rest = nodes[word]
         while rest:
-            v = (word << 6) + _lowest(rest)
+            v = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             weight += weights[v]
             for j in range(len(held)):
@@ -74,7 +67,7 @@ def _work(nodes: BitSets, g: TensorGraph) -> int:
     for word in range(len(nodes)):
         rest = nodes[word]
         while rest:
-            v = (word << 6) + _lowest(rest)
+            v = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             work += g.work[v]
     return work
@@ -89,7 +82,7 @@ def _strip(inside: BitSets, most: int, g: TensorGraph) -> None:
         for word in range(words):
             rest = inside[word]
             while rest:
-                v = (word << 6) + _lowest(rest)
+                v = (word << 6) + lowest(rest)
                 rest &= rest - _ONE
                 has_before, has_after = False, False
                 for j in range(words):
@@ -172,7 +165,7 @@ def grow(
         for word in range(words):
             rest = inside[word]
             while rest:
-                v = (word << 6) + _lowest(rest)
+                v = (word << 6) + lowest(rest)
                 rest &= rest - _ONE
                 for j in range(words):
                     before[j] |= g.before[v, j]
@@ -195,7 +188,7 @@ def grow(
             for word in range(words):
                 rest = near[word]
                 while rest:
-                    v = (word << 6) + _lowest(rest)
+                    v = (word << 6) + lowest(rest)
                     rest &= rest - _ONE
                     for j in range(words):
                         joined[j] = (
@@ -222,7 +215,7 @@ def grow(
             for word in range(words):
                 rest = joined[word]
                 while rest:
-                    v = (word << 6) + _lowest(rest)
+                    v = (word << 6) + lowest(rest)
                     rest &= rest - _ONE
                     work += g.work[v]
                     for j in range(words):

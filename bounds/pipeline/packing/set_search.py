@@ -152,7 +152,8 @@ _ONE = np.uint64(1)
 
 # Without a signature it is compiled into its cached callers, not at import.
 @njit(inline="always")
-def _lowest(word: int) -> int:
+def lowest(word: int) -> int:
+    """Return the number of the lowest bit that is set."""
     return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
 
 
@@ -175,7 +176,7 @@ def _exclude(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     for word in range(s.decided.shape[1]):
         rest = s.decided[0, word]
         while rest:
-            v = (word << 6) + _lowest(rest)
+            v = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             s.outside[d, word] |= _ONE << np.uint64(v & 63)
             s.excess[d] -= max(0, rule.left[v])
@@ -198,7 +199,7 @@ def _include(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     for word in range(words):
         rest = s.decided[0, word]
         while rest:
-            v = (word << 6) + _lowest(rest)
+            v = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             s.inside[d, word] |= _ONE << np.uint64(v & 63)
             s.work[d] += g.work[v]
@@ -222,20 +223,20 @@ def _include(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     for word in range(words):
         rest = s.decided[0, word]
         while rest:
-            v = (word << 6) + _lowest(rest)
+            v = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             for j in range(words):
                 blocked = s.outside[d, j] & g.after[v, j] & ~s.after[d, j]
                 s.after[d, j] |= g.after[v, j]
                 while blocked:
-                    x = (j << 6) + _lowest(blocked)
+                    x = (j << 6) + lowest(blocked)
                     blocked &= blocked - _ONE
                     for i in range(words):
                         added[i] |= g.after[x, i]
                 blocked = s.outside[d, j] & g.before[v, j] & ~s.before[d, j]
                 s.before[d, j] |= g.before[v, j]
                 while blocked:
-                    x = (j << 6) + _lowest(blocked)
+                    x = (j << 6) + lowest(blocked)
                     blocked &= blocked - _ONE
                     for i in range(words):
                         added[i] |= g.before[x, i]
@@ -266,7 +267,7 @@ def _check(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     for word in range(words):
         rest = s.held[d, word] & ~s.missed[d, word]
         while rest:
-            u = (word << 6) + _lowest(rest)
+            u = (word << 6) + lowest(rest)
             rest &= rest - _ONE
             s.counts[STEPS] += 1
             for j in range(words):
@@ -310,7 +311,7 @@ def search(pause: int, g: TensorGraph, rule: Rule, s: Stack) -> bool:
         u = -1
         for word in range(words):
             if s.open[d, word]:
-                u = (word << 6) + _lowest(s.open[d, word])
+                u = (word << 6) + lowest(s.open[d, word])
                 break
         if u < 0:
             counts[DEPTH] -= 1

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numba import njit, types
-from numba.cpython.unsafe.numbers import trailing_zeros
 
-from boundmark.bounds.pipeline.packing.set_search import BitSets
+from boundmark.bounds.pipeline.packing.set_search import BitSets, lowest
 from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST
 from boundmark.problems.arrays import IntArray
 
@@ -89,21 +88,15 @@ _PLACE = types.NamedTuple(  # type: ignore[no-untyped-call]
 _ONE = np.uint64(1)
 
 
-# Without a signature it is compiled into its cached callers, not at import.
-@njit(inline="always")
-def _lowest(word: int) -> int:
-    return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
-
-
 @njit([types.void(_BITS, _BIT_ROWS, _VECTOR, _INT, _INT)], cache=True, nogil=True)
 def _count(bits: BitSets, rows: BitSets, counts: IntArray, v: int, more: int) -> None:
     """Count a node in or out for all nodes of its row; `bits` are those counted for any."""
     for j in range(len(bits)):
         rest = rows[v, j]
         while rest:
+            u = (j << 6) + lowest(rest)
             low = rest & (~rest + _ONE)
             rest ^= low
-            u = (j << 6) + _lowest(low)
             counts[u] += more
             if counts[u] == 0:
                 bits[j] &= ~low
