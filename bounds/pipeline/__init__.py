@@ -145,7 +145,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=28,
+    version=29,
 )
 
 BOTTLENECK = Method(

@@ -132,6 +132,24 @@ def test_cut_tree_takes_part_where_stages_have_many_edges(
     assert names[:2] == [first, second]
 
 
+@pytest.mark.parametrize(("times_share", "is_by_cuts"), [(1.2, False), (1.5, True)])
+def test_where_cut_tree_begins_it_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, times_share: float, is_by_cuts: bool
+) -> None:
+    """One of its trees may take half of its time, so that others get little until three quarters.
+
+    Graphs on which another method begins keep their patience.
+    """
+    sample = layers(10, 4, 4)
+    share = share_table(sample.graph).certificate(sample, "test").bound
+    turns: list[object] = []
+    monkeypatch.setattr(certify, "run_by_turns", lambda *given: turns.append(given[-1]))
+    settings = CertifySettings(most_edges=90.0, most_edges_far=10.0)
+    certified(sample, 5, 1, int(times_share * share), settings)
+    assert turns == [settings.by_cuts if is_by_cuts else settings.portfolio]
+    assert settings.by_cuts.patience > settings.portfolio.patience
+
+
 def test_cut_tree_does_not_begin_with_few_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     """With two stages, trees prove most even where transfers outweigh work."""
     names: list[str] = []
