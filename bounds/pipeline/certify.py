@@ -67,7 +67,9 @@ class CertifySettings:
         each stage, unless there are few stages. It proves most there, and `packing` elsewhere.
     most_edges, packing_stages
         On other wide graphs with more edges for each stage, `cut-tree` comes second, after
-        `packing`, up to so many stages, and begins where there are more.
+        `packing`, up to so many stages, and begins where there are more, or the graph is dense.
+    dense
+        A graph is dense if it has an edge for more than this part of the pairs of nodes.
     few_stages
         Number of stages up to which `mip-tree` begins on wide graphs.
     packing
@@ -91,6 +93,7 @@ class CertifySettings:
     most_edges_far: float = 12.0
     most_edges: float = 100.0
     packing_stages: int = 4
+    dense: float = 0.065
     few_stages: int = 3
     packing: PackingSettings = field(
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
@@ -174,11 +177,13 @@ def _names(
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
         return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
     most_edges = settings.most_edges_far if is_far else settings.most_edges
-    has_many_edges = instance.graph.dag.edges > most_edges * instance.k
+    dag = instance.graph.dag
+    has_many_edges = dag.edges > most_edges * instance.k
+    is_dense = dag.edges > settings.dense * math.comb(dag.nodes, 2)
     by_cuts = ("cut-tree",) if has_many_edges else ()
     if instance.k <= settings.few_stages:
         most = "mip-tree", "packing", *by_cuts
-    elif is_far or instance.k > settings.packing_stages:
+    elif is_far or is_dense or instance.k > settings.packing_stages:
         most = *by_cuts, "packing", "mip-tree"
     else:
         most = "packing", *by_cuts, "mip-tree"

@@ -127,7 +127,7 @@ def test_cut_tree_takes_part_where_stages_have_many_edges(
     share = share_table(sample.graph).certificate(sample, "test").bound
     names: list[str] = []
     monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
-    settings = CertifySettings(most_edges=most_edges, most_edges_far=10.0)
+    settings = CertifySettings(most_edges=most_edges, most_edges_far=10.0, dense=1.0)
     certified(sample, 5, 1, int(times_share * share), settings)
     assert names[:2] == [first, second]
 
@@ -148,6 +148,20 @@ def test_where_cut_tree_begins_it_is_waited_for(
     certified(sample, 5, 1, int(times_share * share), settings)
     assert turns == [settings.by_cuts if is_by_cuts else settings.portfolio]
     assert settings.by_cuts.patience > settings.portfolio.patience
+
+
+@pytest.mark.parametrize(("dense", "first"), [(0.07, "cut-tree"), (0.08, "packing")])
+def test_cut_tree_begins_on_dense_graphs(
+    monkeypatch: pytest.MonkeyPatch, dense: float, first: str
+) -> None:
+    """In four stages, too, where work outweighs transfers; 60 of 780 pairs of nodes are joined."""
+    sample = layers(10, 4, 4)
+    names: list[str] = []
+    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
+    share = share_table(sample.graph).certificate(sample, "test").bound
+    settings = CertifySettings(most_edges=14.0, dense=dense)
+    certified(sample, 5, 1, int(1.2 * share), settings)
+    assert names[0] == first
 
 
 def test_cut_tree_does_not_begin_with_few_stages(monkeypatch: pytest.MonkeyPatch) -> None:
