@@ -225,7 +225,9 @@ def bounded_ends(
             ends.ended = tree.run(budget)
             if ends.ended == search.REFUTED:
                 ends.most[end], ends.share = most, max(ends.share, share)
-                ends.steps += int(tree.state.counts[search.STEPS]) + STEPS_FOR_ONE * tensors.nodes**2 // 4
+                ends.steps += (
+                    int(tree.state.counts[search.STEPS]) + STEPS_FOR_ONE * tensors.nodes**2 // 4
+                )
                 ends.proofs.append({"most": most, **tree.proof()})
             elif ends.ended == search.FOUND:
                 ends.found += (found := tree.more_found(settings.most_found, budget))
