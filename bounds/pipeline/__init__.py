@@ -50,7 +50,7 @@ PACKING = Method(
     summary="Node weights under which each feasible stage weighs at most 1, by connected parts.",
     run=Deferred("boundmark.bounds.pipeline.packing.method:run"),
     params={"precision": 0.0},
-    version=10,
+    version=9,
 )
 
 CUT_TREE = Method(
@@ -59,7 +59,7 @@ CUT_TREE = Method(
     kind="bound",
     summary="Node weights that cheap stages cannot add up to, by trees of minimum cuts.",
     run=Deferred("boundmark.bounds.pipeline.cut_tree.method:run"),
-    version=7,
+    version=6,
 )
 
 MIP_TREE = Method(
@@ -145,7 +145,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=30,
+    version=29,
 )
 
 BOTTLENECK = Method(

@@ -76,9 +76,10 @@ class CertifySettings:
         Settings of `packing`: here it proves something early, so that others can be compared with
         it, and computes weights again later.
     portfolio
-        Length of turns, and who gets them, on wide graphs. One tree of `cut-tree` or search of
-        `packing` may take half of the time, during which the bound stays the same though the
-        method does not stall.
+        Length of turns, and who gets them, on wide graphs.
+    by_cuts
+        The same where `cut-tree` begins: in a long run, one of its trees may take half of its time,
+        during which its bound stays the same though it does not stall.
     long_graph
         The same on long ones, where cuts and programs of the other methods take seconds.
     """
@@ -98,6 +99,9 @@ class CertifySettings:
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
     )
     portfolio: PortfolioSettings = field(
+        default_factory=lambda: PortfolioSettings(alone_seconds=10.0, hoped_part=0.5)
+    )
+    by_cuts: PortfolioSettings = field(
         default_factory=lambda: PortfolioSettings(alone_seconds=10.0, hoped_part=0.5, patience=0.75)
     )
     long_graph: PortfolioSettings = field(
@@ -156,6 +160,8 @@ def run(
     shared = SharedWeights(start)
     methods = {name: _run(name, instance, seed, tables, shared, settings) for name in names}
     turns = settings.long_graph if is_long else settings.portfolio
+    if names[0] == "cut-tree":
+        turns = settings.by_cuts
     run_by_turns(methods, instance, budget, best, turns)
 
 

@@ -245,7 +245,7 @@ class HeavySets:
     def _cost(self, inside: int) -> int:
         """Return what a set of nodes costs as a stage."""
         graph = self._graph
-        spend(limits.cut_steps(0, len(graph.edges)))
+        spend(len(graph.edges))
         moved = {u for u, w in graph.edges if (inside >> u ^ inside >> w) & 1}
         overflow = max(0, total(inside, graph.param_load) - graph.cache)
         return total(inside, graph.work) + sum(graph.transfer[u] for u in moved) + overflow

@@ -6,17 +6,12 @@ LARGEST_TREE_GRAPH = 2**14
 # In trees, shares of a stage are integers in units of 1 / TREE_SHARE_UNITS, rounded down.
 TREE_SHARE_UNITS = 2**30
 
-# Steps of a search of sets or of a tree of cuts that are paid for as one step of a check: each of
-# them takes a quarter to half a microsecond.
-STEPS_FOR_ONE = 2
-
-# Nodes and edges of an instance that a packing is about, units of cost of its front, steps that its
-# search may take, and those paid for at a time. The rest of a check is for the front and the graph.
+# Nodes and edges of an instance that a packing is about, units of cost of its front, and what its
+# search may spend: the rest of a check's steps is for the front and the graph.
 LARGEST_PACKING_GRAPH = 2**12
 MOST_PACKING_EDGES = 2**19
 MOST_PACKING_UNITS = 2**13
-MOST_PACKING_STEPS = 6 * 2**24
-PAID_AT_A_TIME = 2**10
+MOST_PACKING_STEPS = 3 * 2**24
 
 # In the plan of a packing's search: the sets are split in two.
 SPLIT = -1
@@ -26,9 +21,8 @@ SPLIT = -1
 DECISION_STEPS = 8
 MOVE_STEPS = 1
 
-# Nodes of an instance that a tree of cuts is about, and steps that it may take.
+# Nodes of an instance that a tree of cuts is about.
 LARGEST_CUT_GRAPH = 2**12
-MOST_CUT_STEPS = 6 * 2**24
 
 # Where a search of down-sets ends: steps from one down-set to the next by a single node, those
 # times the number of nodes, and pairs of down-sets compared. Of the latter, there are fewer in
@@ -68,8 +62,5 @@ def most_ideal_pairs(nodes: int) -> int:
 
 
 def cut_steps(nodes: int, numbers: int) -> int:
-    """Return a check's steps for an entry of a tree of cuts, given how many numbers it has.
-
-    To look at an edge counts as a number.
-    """
-    return -(-(nodes + numbers) // STEPS_FOR_ONE)
+    """Return the steps that an entry of a tree of cuts spends, given how many numbers it has."""
+    return nodes + numbers

@@ -4,7 +4,6 @@ If trees of cuts show that the first stage weighs at most A, and the last one at
 `cut_tree`), the others have to hold what all nodes weigh less A and B.
 """
 
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..budget import spend
@@ -14,7 +13,7 @@ from ..values import LARGEST_AMOUNT, Rejected, TooLarge, fields, integer, intege
 from . import limits
 from .cut_tree import begun, ends
 from .instance import Instance
-from .limits import DECISION_STEPS, MOVE_STEPS, SPLIT
+from .limits import SPLIT
 
 
 def packing(graph: Instance, payload: Any) -> int:
@@ -142,16 +141,14 @@ class Sets:
         for i in reversed(range(len(front) - 1)):
             self.least[i] = min(front[i], self.least[i + 1])
         # Where the front has one value, the largest cost decides whether a price of it is enough.
-        self.level, last = [0] * len(front), [0]
+        self.level, self.ends_of_levels = [0] * len(front), [0]
         for i in range(1, len(front)):
             if front[i] == front[i - 1]:
-                last[-1] = i
+                self.ends_of_levels[-1] = i
             else:
-                last.append(i)
-            self.level[i] = len(last) - 1
-        self.levels = [(front[i], min(limit, (i + 1) * unit - 1)) for i in last]
-        self.none_taken = [dict.fromkeys(members(ends), 0) for ends in self.ends]
-        self.steps = self.paid = 0
+                self.ends_of_levels.append(i)
+            self.level[i] = len(self.ends_of_levels) - 1
+        self.steps = 0
 
     def flow(self, payload: Any) -> Flow:
         """Read a flow: an edge (u, w) carries an amount, positive from u to w."""
@@ -161,7 +158,7 @@ class Sets:
         amounts = integers(payload["amounts"], "amounts of a flow", -LARGEST_AMOUNT, LARGEST_AMOUNT)
         if len(edges) != len(amounts):
             raise Rejected("edges and amounts of a flow are not of one length")
-        by_node = [dict(none) for none in self.none_taken]
+        by_node = [dict.fromkeys(members(ends), 0) for ends in self.ends]
         for edge, amount in zip(edges, amounts, strict=True):
             u, w = self.edges[edge]
             by_node[u][u] += amount
@@ -170,18 +167,18 @@ class Sets:
         left = [weight - price * work for weight, work in zip(self.weights, self.work, strict=True)]
         tensors: list[list[tuple[int, int, int]]] = [[] for _ in self.work]
         for u, of_tensor in enumerate(taken):
-            to_consumers = to_producer = 0
+            for sign in (1, -1):
+                through = sum(max(0, sign * amount) for v, amount in of_tensor if v != u)
+                if through > price * self.transfer[u]:
+                    raise Rejected("a flow sends more than a tensor lets through")
             for v, amount in of_tensor:
                 left[v] -= amount
                 tensors[v].append((u, 1 << u, amount))
-                if v != u and amount < 0:
-                    to_consumers -= amount
-                elif v != u:
-                    to_producer += amount
-            if max(to_consumers, to_producer) > price * self.transfer[u]:
-                raise Rejected("a flow sends more than a tensor lets through")
-        short = [weight - price * cost for weight, cost in reversed(self.levels)]
-        return Flow(price, left, taken, tensors, list(accumulate(short, min))[::-1])
+        last = self.ends_of_levels
+        short = [self.front[i] - price * min(self.limit, (i + 1) * self.unit - 1) for i in last]
+        for i in reversed(range(len(short) - 1)):
+            short[i] = min(short[i], short[i + 1])
+        return Flow(price, left, taken, tensors, short)
 
     def search_all(self, flows: list[Any], plan: list[int]) -> None:
         """Raise `Rejected` if a set weighs more than the front, or the plan is not for all sets.
@@ -235,7 +232,7 @@ class Sets:
             if not candidates:
                 waiting.pop()
                 continue
-            self.count(DECISION_STEPS)
+            self.count(limits.DECISION_STEPS)
             bit, joined = self.join(partial, candidates)
             if not joined & partial.outside:
                 larger = Partial(partial)
@@ -256,7 +253,6 @@ class Sets:
     def include(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes inside, and put those outside that no convex set with them contains."""
         before, after = partial.before, partial.after
-        left, tensors = flow.left, flow.tensors
         for v in members(nodes):
             before |= self.before[v]
             after |= self.after[v]
@@ -265,10 +261,10 @@ class Sets:
             partial.work += self.work[v]
             partial.load += self.load[v]
             partial.weight += self.weights[v]
-            if left[v] < 0:
-                partial.excess += left[v]
-            self.count(MOVE_STEPS * (1 + len(tensors[v])))
-            for u, tensor, taken in tensors[v]:
+            if flow.left[v] < 0:
+                partial.excess += flow.left[v]
+            self.count(limits.MOVE_STEPS * (1 + len(flow.tensors[v])))
+            for u, tensor, taken in flow.tensors[v]:
                 if partial.missed & tensor:
                     if not partial.held & tensor:
                         self.cut(partial, u, flow)
@@ -294,13 +290,12 @@ class Sets:
 
     def put_outside(self, partial: Partial, nodes: int, flow: Flow) -> None:
         """Put nodes outside."""
-        left, tensors = flow.left, flow.tensors
         for v in members(nodes & ~partial.outside):
             partial.outside |= 1 << v
-            if left[v] > 0:
-                partial.excess -= left[v]
-            self.count(MOVE_STEPS * (1 + len(tensors[v])))
-            for u, tensor, taken in tensors[v]:
+            if flow.left[v] > 0:
+                partial.excess -= flow.left[v]
+            self.count(limits.MOVE_STEPS * (1 + len(flow.tensors[v])))
+            for u, tensor, taken in flow.tensors[v]:
                 if partial.held & tensor:
                     if not partial.missed & tensor:
                         self.cut(partial, u, flow)
@@ -344,13 +339,6 @@ class Sets:
     def count(self, steps: int) -> None:
         """Spend steps, of which a search has fewer than a check."""
         self.steps += steps
-        if self.steps > self.paid:
-            self.pay()
-
-    def pay(self) -> None:
-        """Pay for all steps so far and some more: to pay for each apart would take longer."""
         if self.steps > limits.MOST_PACKING_STEPS:
             raise TooLarge("the graph has too many sets to check")
-        due = min(self.steps + limits.PAID_AT_A_TIME, limits.MOST_PACKING_STEPS) - self.paid
-        spend(-(-due // limits.STEPS_FOR_ONE))
-        self.paid += due
+        spend(steps)

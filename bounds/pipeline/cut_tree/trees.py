@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.checker.pipeline.limits import MOST_CUT_STEPS, STEPS_FOR_ONE
 from boundmark.bounds.pipeline.cut_tree import search
 from boundmark.bounds.pipeline.cut_tree.search import IndexArray, Rule, Search
 from boundmark.bounds.pipeline.packing.known_sets import in_edges
@@ -61,7 +60,7 @@ class TreeSettings:
     price_units: int = 2**10
     candidates: int = 8
     rounds: int = 2
-    most_steps: int = MOST_CUT_STEPS
+    most_steps: int = 3 * 2**24
     most_numbers: int = 2**23
     end_part: float = 0.125
     turn: int = 10_000
@@ -225,9 +224,7 @@ def bounded_ends(
             ends.ended = tree.run(budget)
             if ends.ended == search.REFUTED:
                 ends.most[end], ends.share = most, max(ends.share, share)
-                ends.steps += (
-                    int(tree.state.counts[search.STEPS]) + STEPS_FOR_ONE * tensors.nodes**2 // 4
-                )
+                ends.steps += int(tree.state.counts[search.STEPS]) + tensors.nodes**2 // 4
                 ends.proofs.append({"most": most, **tree.proof()})
             elif ends.ended == search.FOUND:
                 ends.found += (found := tree.more_found(settings.most_found, budget))

@@ -53,8 +53,7 @@ class PackingSettings:
         Part of the time for a quick partition, whose stages the pool of sets begins with.
     margins
         Distances of the thresholds to prove from the last threshold, as parts of it, in this
-        order. A smaller distance takes a longer proof. The first ones take little time, and how
-        long they take tells which later one ends in time.
+        order. A smaller distance takes a longer proof.
     first_step
         Distance of the first threshold to weigh from the share bound, as a part of it.
     close
@@ -113,7 +112,7 @@ class PackingSettings:
     """
 
     start_fraction: float = 0.03
-    margins: tuple[float, ...] = (0.045, 0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
+    margins: tuple[float, ...] = (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
     first_step: float = 0.04
     close: float = 0.004
     most_step: float = 0.004

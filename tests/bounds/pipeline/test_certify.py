@@ -1,6 +1,5 @@
 import itertools
 import random
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,6 @@ from boundmark.bounds import checker
 from boundmark.bounds.pipeline import certify
 from boundmark.bounds.pipeline.certify import CertifySettings
 from boundmark.bounds.pipeline.share import share_table
-from boundmark.bounds.portfolio import Record, next_turn
 from boundmark.problems import method
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
@@ -134,16 +132,36 @@ def test_cut_tree_takes_part_where_stages_have_many_edges(
     assert names[:2] == [first, second]
 
 
-def test_a_long_search_is_no_stall() -> None:
-    """On wide graphs, others get little until the first method has had most of the time."""
-    settings = CertifySettings()
-    whole = Budget(60.0)
-    leader = Record(100.0, used=40.0, rises=[(10.0, 180.0)])
-    assert leader.is_stalled(settings.portfolio)
-    others = [Record(100.0, used=2.0, rises=[(1.0, 110.0)]) for _ in range(4)]
-    assert next_turn([leader, *others], 200.0, whole, settings.portfolio)[0] == 0
-    hasty = replace(settings.portfolio, patience=0.5)
-    assert next_turn([leader, *others], 200.0, whole, hasty)[0] > 0
+@pytest.mark.parametrize(("times_share", "is_by_cuts"), [(1.2, False), (1.5, True)])
+def test_where_cut_tree_begins_it_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, times_share: float, is_by_cuts: bool
+) -> None:
+    """One of its trees may take half of its time, so that others get little until three quarters.
+
+    Graphs on which another method begins keep their patience.
+    """
+    sample = layers(10, 4, 4)
+    share = share_table(sample.graph).certificate(sample, "test").bound
+    turns: list[object] = []
+    monkeypatch.setattr(certify, "run_by_turns", lambda *given: turns.append(given[-1]))
+    settings = CertifySettings(most_edges=90.0, most_edges_far=10.0)
+    certified(sample, 5, 1, int(times_share * share), settings)
+    assert turns == [settings.by_cuts if is_by_cuts else settings.portfolio]
+    assert settings.by_cuts.patience > settings.portfolio.patience
+
+
+@pytest.mark.parametrize(("dense", "first"), [(0.07, "cut-tree"), (0.08, "packing")])
+def test_cut_tree_begins_on_dense_graphs(
+    monkeypatch: pytest.MonkeyPatch, dense: float, first: str
+) -> None:
+    """In four stages, too, where work outweighs transfers; 60 of 780 pairs of nodes are joined."""
+    sample = layers(10, 4, 4)
+    names: list[str] = []
+    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
+    share = share_table(sample.graph).certificate(sample, "test").bound
+    settings = CertifySettings(most_edges=14.0, dense=dense)
+    certified(sample, 5, 1, int(1.2 * share), settings)
+    assert names[0] == first
 
 
 def test_cut_tree_does_not_begin_with_few_stages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 import json
 import math
-from unittest import mock
 
 import pytest
 from brute_force import instance
@@ -9,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.budget import limited, steps_left
-from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.checker.pipeline.packing import Sets
 from boundmark.bounds.pipeline.packing.search import SearchSettings, Task, search
 from boundmark.bounds.pipeline.packing.tensors import Tensors
@@ -86,19 +83,6 @@ def test_checker_repeats_the_search(
 
 
 LADDER = instance([5] * 12, [(i, i + 2) for i in range(10)] + [(0, 1)], 3, transfer=[3] * 12)
-
-
-def test_two_steps_of_a_search_are_paid_for_as_one() -> None:
-    """And up to so many more as are paid for at a time."""
-    given = task(LADDER, [5] * 12, [0] + [60] * 99, 1, **often_split(10**6))
-    outcome = search(given, 1, Budget(20), 10**9)
-    graph = checker.check_instance(LADDER.to_json())
-    sets = Sets(graph, outcome.order, [5] * 12, given.front.tolist(), given.limit, given.unit)
-    with mock.patch.object(limits, "PAID_AT_A_TIME", 100), limited("a search", 10_000):
-        sets.search_all(outcome.flows, outcome.plan)
-        paid = 10_000 - (steps_left() or 0)
-    assert outcome.steps > 700
-    assert outcome.steps <= 2 * paid <= outcome.steps + 120
 
 
 def test_search_stops_at_the_limits() -> None:
