@@ -180,13 +180,13 @@ def _names(
     dag = instance.graph.dag
     has_many_edges = dag.edges > most_edges * instance.k
     is_dense = dag.edges > settings.dense * math.comb(dag.nodes, 2)
-    by_cuts = ("cut-tree",) if has_many_edges else ()
+    if_many_edges = ("cut-tree",) if has_many_edges else ()
     if instance.k <= settings.few_stages:
-        most = "mip-tree", "packing", *by_cuts
+        most = "mip-tree", "packing", *if_many_edges
     elif is_far or is_dense or instance.k > settings.packing_stages:
-        most = *by_cuts, "packing", "mip-tree"
+        most = *if_many_edges, "packing", "mip-tree"
     else:
-        most = "packing", *by_cuts, "mip-tree"
+        most = "packing", *if_many_edges, "mip-tree"
     return (*most, "bottleneck-tree", "bottleneck-guess-tree", "reach")
 
 
