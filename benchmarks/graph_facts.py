@@ -13,6 +13,7 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.graph_statistics import depth, down_sets, width
+from boundmark.problems.layers import LayerModel
 from boundmark.problems.problem import Instance
 
 
@@ -65,6 +66,22 @@ def facts(name: str, graph: NamedGraph) -> dict[str, Any]:
     if isinstance(graph, ComputationGraph):
         found |= _of_computation(graph)
     origin = origin_of(name)
+    return found | ({"origin": origin} if origin else {})
+
+
+def language_model_facts(name: str, model: LayerModel) -> dict[str, Any]:
+    """Return a language model's facts by name, in words.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is a table, or anything else that says nothing of itself.
+    """
+    described = model.describe()
+    if not described:
+        raise InvalidInputError(f"{name} is a {type(model).__name__}; expected a graph.")
+    origin = origin_of(name)
+    found = {"name": name, **described, "notes": list(model.notes)}
     return found | ({"origin": origin} if origin else {})
 
 

@@ -275,7 +275,7 @@ class Choice:
             instance,
             device=self.device,
             notes=self.notes,
-            costs=self.costs,
+            costs=self.costs or getattr(instance, "costs", ""),
         )
 
 

@@ -41,7 +41,13 @@ def load_member(name: str) -> Any:
         meant = " or ".join(_full_names(name))
         hint = f"did you mean {meant}" if meant else "expected DATASET/GRAPH, e.g. zoo/bert-base"
         raise UnknownNameError(f"there is no graph {quoted(name)}; {hint}.")
-    chosen = find("data set", dataset, datasets())
+    try:
+        chosen = find("data set", dataset, datasets())
+    except UnknownNameError as error:
+        raise UnknownNameError(
+            f"{error} If {quoted(name)} is a model on a hub, save its config.json (or its folder, "
+            "with the safetensors files) and give the path; nothing is downloaded here."
+        ) from error
     try:
         loaded = chosen.load(member)
     except BoundmarkError:
@@ -98,6 +104,9 @@ def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
     return load_member(source)
 
 
+# What a folder with a language model has.
+FOLDER_FILE = "config.json"
+
 # Instances are the one format that all problems share.
 INSTANCE_SUFFIX = ".json"
 
@@ -109,7 +118,7 @@ def known_suffixes() -> tuple[str, ...]:
 
 
 def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
-    """Read a file of any registered format, or a stored instance.
+    """Read a file of any registered format, a language model's folder, or a stored instance.
 
     Parameters
     ----------
@@ -127,6 +136,8 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
         dimensions.
     """
     path = Path(path)
+    if path.is_dir() and (path / FOLDER_FILE).is_file():
+        path = path / FOLDER_FILE
     suffix = path.suffix.lower()
     candidates = [one for one in formats().values() if suffix in one.suffixes]
     if suffix == INSTANCE_SUFFIX:
@@ -137,7 +148,9 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
                 return one.load(path)
         return _load_instance(path)
     if not candidates and path.is_dir():
-        raise InvalidInputError(f"{path} is a directory; expected a file.")
+        raise InvalidInputError(
+            f"{path} is a directory; expected a file, or a folder with {FOLDER_FILE}."
+        )
     if not candidates:
         raise InvalidInputError(
             f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(known_suffixes())}."

@@ -7,7 +7,7 @@ from typing import Protocol
 from boundmark.problems.errors import InvalidInputError, quoted
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-CHOICE = re.compile(r"[a-z0-9]+([-+][a-z0-9]+)*")
+CHOICE = re.compile(r"[a-z0-9]+([-+.][a-z0-9]+)*")
 
 # What suites and `boundmark solve` call something of their own, so that no parameter can.
 RESERVED = frozenset(
@@ -136,7 +136,7 @@ class ChoiceParameter:
             if not CHOICE.fullmatch(choice):
                 raise InvalidInputError(
                     f"parameter {self.name} has the choice {choice!r}; "
-                    "expected lower-case letters, digits, dashes and plus signs."
+                    "expected lower-case letters, digits, dashes, dots and plus signs."
                 )
         if self.default is not None:
             self.check(self.default)

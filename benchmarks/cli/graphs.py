@@ -46,14 +46,15 @@ def show(
     solution: Path | None,
     problem: str | None,
 ) -> None:
-    """Print properties of a graph, and draw it.
+    """Print properties of a graph or of a language model, and draw the graph.
 
     NAME is a data set's member, e.g. zoo/bert-base; FILE is one that `solve` reads.
     """
     from boundmark.benchmarks.graph_drawing import to_dot, to_svg
-    from boundmark.benchmarks.graph_facts import facts, graph_of, picture
+    from boundmark.benchmarks.graph_facts import facts, graph_of, language_model_facts, picture
     from boundmark.datasets.resolve import load_source
     from boundmark.problems.errors import InvalidInputError
+    from boundmark.problems.layers import LayerModel
     from boundmark.reports.stored.durable import write_durably
 
     forms = {".svg": to_svg, ".dot": to_dot}
@@ -63,7 +64,12 @@ def show(
         )
     if solution is not None and picture_file is None:
         raise InvalidInputError("--solution colours a picture; expected --draw FILE with it.")
-    graph = graph_of(name, load_source(name, dims))
+    source = load_source(name, dims)
+    if isinstance(source, LayerModel) and picture_file is None:
+        found = language_model_facts(name, source)
+        click.echo(json.dumps(found, indent=2)) if as_json else _print_language_model(found)
+        return
+    graph = graph_of(name, source)
     found = facts(name, graph)
     if picture_file is not None:
         content = forms[picture_file.suffix.lower()](picture(graph, solution, problem))
@@ -73,6 +79,18 @@ def show(
         click.echo(json.dumps(found, indent=2))
     else:
         _print(found)
+
+
+def _print_language_model(found: dict[str, Any]) -> None:
+    """Print the facts of a model's configuration, one per line or paragraph."""
+    _say("model", found["name"])
+    for label, text in found.items():
+        if label not in ("name", "notes", "origin"):
+            _say(label, text)
+    if "source" in found.get("origin", {}):
+        _say("source", found["origin"]["source"])
+    for note in found["notes"]:
+        _say("note", note)
 
 
 def _print(found: dict[str, Any]) -> None:

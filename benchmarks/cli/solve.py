@@ -19,7 +19,12 @@ from boundmark.benchmarks.cli.solving import (
 )
 
 if TYPE_CHECKING:
+    from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.suite import NamedInstance
+    from boundmark.benchmarks.wall_clock import WallClock
+
+# Seconds below which the instance without rules is not solved.
+LEAST_SECONDS = 1.0
 
 
 @click.command(cls=ParameterCommand, problems=registered_problems)
@@ -32,7 +37,8 @@ if TYPE_CHECKING:
 @click.option(
     "--as", "tool", metavar="TOOL",
     help="Print only the solution, in the form that this tool takes, for problem layers: vllm, "
-    "device-map, llama.cpp, megatron, torch, deepspeed or onnxruntime.",
+    "device-map, llama.cpp, megatron, torch, torchtitan, deepspeed or onnxruntime; by its rules, "
+    "unless --rules names others.",
 )  # fmt: skip
 @click.option(
     "--order", metavar="FILE|METHOD",
@@ -60,12 +66,13 @@ def solve(
     from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.model import named_instance
     from boundmark.benchmarks.presentation import (
+        LABEL_WIDTH,
         presentation_of,
         print_answer,
         print_json,
         print_losses,
     )
-    from boundmark.benchmarks.terminal import wide_tables
+    from boundmark.benchmarks.terminal import echo, wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
     settings = request.settings()
@@ -80,22 +87,27 @@ def solve(
         return
     request = replace(request, parameters=request.several()[0])
     clock = WallClock.of_command(settings.time_limit_seconds)
+    if tool is not None:
+        request = _with_rules_of(tool, model, request)
     own = None
     if given is not None:
         own = instance_and_solution(model, given, *request.source)
     source = own.source if own else named_instance(model, *request.source)
     if order is not None:
         source = _in_order(source, model, order, clock.remaining() / 2, request.dims)
-    if tool is not None:
-        _check_tool(tool, source.instance.problem)
     answer, files = search(source, request, clock, given=own)
     if tool is not None and answer.solution is not None:
         click.echo(presentation_of(source.instance.problem).as_tool(answer, tool))
+        if free := _without_rules(answer, model, request, clock):
+            click.echo(_cost_of_rules(answer, free), err=True)
     elif request.as_json:
-        print_json(answer, files)
+        free = _without_rules(answer, model, request, clock)
+        print_json(answer, files, {"without_rules": free.to_json()} if free else None)
     else:
         with wide_tables(request.wide):
             print_answer(answer, files)
+        if free := _without_rules(answer, model, request, clock):
+            echo(f"{'rules':{LABEL_WIDTH}}{_cost_of_rules(answer, free)}")
         if own is not None:
             print_losses(answer)
     if answer.interrupted:
@@ -137,6 +149,66 @@ def _check_tool(tool: str, problem: str) -> None:
             f"--as is {tool!r}, a tool for problem {owner!r}; for problem {problem!r}, "
             f"expected {expected}."
         )
+
+
+def _with_rules_of(tool: str, model: str, request: SolvingRequest) -> SolvingRequest:
+    """Return the request with a tool's rules, unless it asks for some or its instance is stored."""
+    from boundmark.benchmarks.model import choose
+
+    chosen = choose(model, *request.source)
+    _check_tool(tool, chosen.problem.name)
+    known = {parameter.name for parameter in chosen.problem.parameters}
+    if chosen.is_stored or "rules" not in known:
+        return request
+    return replace(
+        request, parameters={"rules": tool, **request.parameters}, problem=chosen.problem.name
+    )
+
+
+def _without_rules(
+    answer: "Answer", model: str, request: SolvingRequest, clock: "WallClock"
+) -> "Answer | None":
+    """Return the answer where solutions follow no tool's rules; None if they follow none here.
+
+    None, too, if there is nothing to compare with, or no time is left.
+    """
+    from boundmark.benchmarks.model import named_instance
+    from boundmark.benchmarks.wall_clock import WallClock
+
+    instance = answer.source.instance
+    if answer.objective is None or answer.interrupted or "rules" not in instance.parameters:
+        return None
+    parameters = {name: text for name, text in request.parameters.items() if name != "rules"}
+    free = named_instance(model, parameters, instance.problem, request.device, request.dims)
+    seconds = clock.remaining()
+    if free.instance.sha256 == instance.sha256 or seconds < LEAST_SECONDS:
+        return None
+    found, _ = search(free, replace(request, quiet=True, out=None), WallClock(seconds))
+    return found if found.objective is not None else None
+
+
+def _cost_of_rules(answer: "Answer", free: "Answer") -> str:
+    """Return a sentence on what a tool's rules cost, beside solutions that follow none."""
+    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.problems.layers.tool_formats import TOOLS
+
+    title = TOOLS[str(answer.source.instance.parameters["rules"])].title
+    unit = presentation_of(answer.source.instance.problem).unit(answer)
+    assert answer.objective is not None
+    assert free.objective is not None
+    with_them, without = f"{answer.objective:,}{unit}", f"{free.objective:,}{unit}"
+    if not (answer.optimal and free.optimal):
+        return (
+            f"With {title}'s rules {with_them}, without them {without} (not both proven optimal)."
+        )
+    if answer.objective == free.objective:
+        return f"{title}'s rules cost nothing: {with_them} with and without them (certified)."
+    change = answer.objective / max(1, free.objective) - 1
+    verb = "cost" if change > 0 else "save"
+    return (
+        f"{title}'s rules {verb} {abs(change):.2%}: {with_them} against {without} without them "
+        "(both optimal, certified)."
+    ).replace("%", " %")
 
 
 def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> None:

@@ -9,7 +9,15 @@ LAYER_REACH = Method(
     summary="A best-first search over the last stages, with prices of devices (after [PINAR08]).",
     run=Deferred("boundmark.bounds.layers.layer_reach:run"),
     params={"steps": 0},
-    version=2,
+    version=3,
 )
 
-METHODS: tuple[Method, ...] = (LAYER_REACH,)
+LAYER_LOAD = Method(
+    name="layer-load",
+    problem="layers",
+    kind="bound",
+    summary="What layers need of the time of all devices, for the bottleneck with virtual stages.",
+    run=Deferred("boundmark.bounds.layers.layer_load:run"),
+)
+
+METHODS: tuple[Method, ...] = (LAYER_REACH, LAYER_LOAD)

@@ -15,7 +15,15 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.budget import MOST_STEPS, limited
 from boundmark.bounds.checker.layers.instance import Instance
 from boundmark.bounds.checker.layers.limits import MOST_PRICE
-from boundmark.bounds.checker.layers.reach import NEVER, Reached, Rest, Step, cheapest, reached
+from boundmark.bounds.checker.layers.reach import (
+    NEVER,
+    Reached,
+    Rest,
+    Step,
+    cheapest,
+    covers_others,
+    reached,
+)
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -68,11 +76,16 @@ def run(
     steps
         Most steps of one search, as the checker counts them; 0 for the number in the settings.
     """
+    if instance.virtual_stages > 1:
+        raise UnsupportedError(
+            f"there are {instance.virtual_stages} virtual stages; the search expects one stage for "
+            "each device."
+        )
     read = checker.check_instance(instance.to_json())
     search = _Search(instance, read, budget, settings)
     search.steps = min(steps or settings.steps, MOST_STEPS)
     if not search.bottleneck():
-        most = _more_than_any(instance)
+        most = instance.most() + 1
         progress.bound(
             Certificate.of(instance, KIND, most, search.payload(most, most), "layer-reach")
         )
@@ -90,15 +103,6 @@ def run(
     if search.bound > 0:
         payload = search.payload(search.bound, search.largest)
         progress.bound(Certificate.of(instance, KIND, search.bound, payload, "layer-reach"))
-
-
-def _more_than_any(instance: LayersInstance) -> int:
-    """Return more than any assignment costs."""
-    chain = instance.chain
-    loads = int(chain.time.max(axis=0).astype(object).sum())
-    if chain.layers > 1:
-        loads += int(chain.transfer.max(axis=0).astype(object).sum())
-    return (1 + instance.micro_batches) * loads + 1
 
 
 class _Search:
@@ -125,7 +129,7 @@ class _Search:
 
     def bottleneck(self) -> bool:
         """Find the smallest largest load; return whether any assignment fits into memory."""
-        most = _more_than_any(replace(self.instance, goal="bottleneck"))
+        most = replace(self.instance, goal="bottleneck").most() + 1
         low, high = self._start(most), most
         # Thresholds below `low` are refuted; `high` is achieved, or more than any load. Those from
         # `low` to `floor` were not refuted because that takes too many steps.
@@ -183,7 +187,7 @@ class _Search:
 
     def _gain(self, prices: list[int], cap: int) -> tuple[int, Rest]:
         """Return by how much all layers cost more than all devices, if loads are small."""
-        rest = Rest(self.alone, prices, cap)
+        rest = _weakest(self.alone, prices, cap)
         return rest.root - self._total(prices), rest
 
     def _speeds(self) -> list[int]:
@@ -193,12 +197,12 @@ class _Search:
 
     def added(self) -> None:
         """Find the least sum of loads, or the least makespan."""
-        rounds, target = self.read.rounds, _more_than_any(self.instance)
+        rounds, target = self.read.rounds, self.instance.most() + 1
         if self.best is not None:
             target = self.instance.objective(self.best)
 
         def gain(prices: list[int]) -> tuple[int, Rest]:
-            rest = Rest(self.read, prices, (target - 1) // (1 + rounds))
+            rest = _weakest(self.read, prices, (target - 1) // (1 + rounds))
             return rest.root - self._total(prices), rest
 
         value, self.prices = self._best_prices(self.prices, gain, until=NEVER)
@@ -266,6 +270,19 @@ class _Search:
         return top, best
 
 
+def _weakest(instance: Instance, prices: list[int], cap: int) -> Rest:
+    """Return the relaxation of the case with the least bound."""
+    weakest: Rest | None = None
+    for case in instance.cases:
+        rest = Rest(instance, case, prices, cap)
+        if weakest is None or rest.root < weakest.root:
+            weakest = rest
+        if covers_others(instance, rest):
+            break
+    assert weakest is not None
+    return weakest
+
+
 def traced(rest: Rest, found: Reached) -> LayerAssignment:
     """Return the assignment whose first stage was reached last."""
     devices: list[int] = []
@@ -278,7 +295,7 @@ def traced(rest: Rest, found: Reached) -> LayerAssignment:
             if behind.starts >> end & 1
         ]
         end = next(
-            end for end in ends if rest.starts(behind.held, at.kind, over, 1 << end) >> start & 1
+            end for end in ends if rest.starts(behind.number, at.kind, over, 1 << end) >> start & 1
         )
         devices += [at.device] * (end - start)
         start, at, behind = end, behind, behind.after
@@ -297,17 +314,17 @@ def assignment(step: Step) -> LayerAssignment:
 
 def _used(rest: Rest) -> list[int]:
     """Return how many devices of each type the cheapest relaxed assignment takes."""
-    one, prices = rest.instance, rest.prices
+    one, prices, case = rest.instance, rest.prices, rest.case
     used = [0] * len(prices)
-    end, held, receiver, value = len(one.weights), 1, -1, rest.root
+    end, count, receiver, value = len(one.weights), 1, -1, rest.root
     while end > 0 and value < NEVER:
-        later = min(held + 1, one.in_flight)
+        later = case.later(count)
         for sender, price in enumerate(prices):
             sending = one.transfer[one.link[sender][receiver]][end - 1] if receiver >= 0 else 0
             start = next(
                 (
                     start
-                    for start, time in rest.spans(held, sender, end)
+                    for start, time in rest.spans(count, sender, end)
                     if time + sending <= rest.cap
                     and rest.least[later][sender][start] + one.adds * (time + sending) + price
                     == value
@@ -316,7 +333,7 @@ def _used(rest: Rest) -> list[int]:
             )
             if start is not None:
                 used[sender] += 1
-                end, held, receiver = start, later, sender
+                end, count, receiver = start, later, sender
                 value = rest.least[later][sender][start]
                 break
     return used

@@ -1,25 +1,43 @@
-"""Headers of GGUF files: a model's dimensions, and the bytes of each layer as it is quantised.
+"""Headers of GGUF files: a model's matrices as they are quantised, and its dimensions.
 
 The format is that of https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, version 3 (and 2):
-little-endian; metadata, then names, shapes and types of tensors. Nothing behind them is read.
+little-endian; metadata, then names, shapes and types of tensors. Nothing behind them is read. Which
+layers have a window is what llama.cpp takes for the architecture (`set_swa_pattern` in
+src/llama-model.cpp), if the file does not say.
 """
 
+import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from boundmark.datasets.file_format import FileFormat
-from boundmark.datasets.layers.transformer import Block, Latent, Transformer
+from boundmark.datasets.json_fields import Fields
+from boundmark.datasets.layers.families import FAMILIES, Family
+from boundmark.datasets.layers.transformer import (
+    Attention,
+    Block,
+    Latent,
+    Matrix,
+    Outer,
+    Recurrence,
+    Transformer,
+)
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
+from boundmark.problems.layers.chain import MOST_LAYERS
 
 MAGIC = b"GGUF"
 
 # More is no header that anybody has written.
 MOST_ENTRIES = 2**20
 LONGEST = 2**26
+MOST_PARTS = 99999
+MOST_ELEMENTS = 2**48
+MOST = 2**31
 
 _SCALARS = {
     0: "B",
@@ -43,30 +61,81 @@ BLOCKS = {
     15: (256, 292), 16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18),
     21: (256, 110), 22: (256, 82), 23: (256, 136), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8),
     28: (1, 8), 29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17),
+    40: (64, 36), 41: (128, 18),
 }  # fmt: skip
 
 
 def load(path: str | Path) -> Transformer:
-    """Read a header.
+    """Read a header, or those of all parts of a model in several files.
 
     Raises
     ------
     InvalidInputError
-        If it is none, ends too early, has an unknown type of tensor, or lacks a dimension.
+        If it is none, ends too early, has an unknown type of tensor, lacks a dimension or a part,
+        or a layer has no tensors.
     """
     path = Path(path)
     with naming(path):
-        if not path.is_file():
-            raise InvalidInputError("it is not there, or no regular file; expected a GGUF file.")
-        with path.open("rb") as file:
-            return _model(*read_header(file))
+        facts, tensors = _header(path)
+        for part in _other_parts(path, facts):
+            tensors |= _header(part)[1]
+        return _Reader(facts, tensors).model()
 
 
 FORMAT = FileFormat("GGUF", (".gguf",), load)
 
+PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE)
 
-def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the metadata and the bytes of each tensor; raises as `load` does."""
+
+@dataclass(frozen=True)
+class Stored:
+    """A tensor of a file: its dimensions, the one that is contiguous first, and its bytes."""
+
+    shape: tuple[int, ...]
+    size: int
+
+    @property
+    def elements(self) -> int:
+        """Number of its elements."""
+        return math.prod(self.shape)
+
+
+def _header(path: Path) -> tuple[dict[str, Any], dict[str, Stored]]:
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is not there, or no regular file; expected a GGUF file.")
+    with path.open("rb") as file:
+        return read_header(file)
+
+
+def _other_parts(path: Path, facts: Mapping[str, Any]) -> list[Path]:
+    """Return the files that have the rest of a model."""
+    count = facts.get("split.count", 1)
+    if type(count) is not int or not 0 <= count <= MOST_PARTS:
+        raise InvalidInputError(
+            f"split.count is {quoted(count)}; expected an integer up to {MOST_PARTS}."
+        )
+    if count < 2:
+        return []
+    match = PART.fullmatch(path.name)
+    if match is None or int(match[3]) != count:
+        raise InvalidInputError(
+            f"it is a part of {count} files; expected a name such as "
+            f"model-00001-of-{count:05}.gguf, and the others beside it."
+        )
+    names = [path.with_name(f"{match[1]}-{at:05}-of-{count:05}.gguf") for at in range(1, count + 1)]
+    missing = [one.name for one in names if not one.is_file()]
+    if missing:
+        raise InvalidInputError(
+            f"it is a part of {count} files, and {', '.join(missing[:3])} "
+            f"{'is' if len(missing) == 1 else 'are'} not there; expected all of them beside it."
+        )
+    if path != names[0]:
+        raise InvalidInputError(f"it is a later part of a model; expected {names[0].name}.")
+    return names[1:]
+
+
+def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Stored]]:
+    """Return the metadata and the tensors; raises as `load` does."""
     if file.read(4) != MAGIC:
         raise InvalidInputError("it does not begin with 'GGUF'; expected a GGUF file.")
     version, tensors, entries = _unpack(file, "<IQQ")
@@ -78,7 +147,7 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, int]]:
     for _ in range(entries):
         name = _text(file)
         facts[name] = _value(file, _unpack(file, "<I")[0], 0)
-    sizes = {}
+    found = {}
     for _ in range(tensors):
         name = _text(file)
         (rank,) = _unpack(file, "<I")
@@ -86,80 +155,203 @@ def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, int]]:
             raise InvalidInputError(
                 f"tensor {quoted(name)} has {rank} dimensions; expected at most 8."
             )
-        elements = 1
-        for size in _unpack(file, f"<{rank}Q"):
-            elements *= size
+        shape = _unpack(file, f"<{rank}Q")
         kind, _ = _unpack(file, "<IQ")
         if kind not in BLOCKS:
             raise InvalidInputError(
                 f"tensor {quoted(name)} has the type {kind}; expected one of {sorted(BLOCKS)}."
             )
-        block, taken = BLOCKS[kind]
-        sizes[name] = -(-elements // block) * taken
-    return facts, sizes
-
-
-def _model(facts: Mapping[str, Any], sizes: Mapping[str, int]) -> Transformer:
-    kind = facts.get("general.architecture")
-
-    def number(name: str, default: int | None = None) -> int:
-        value = facts.get(f"{kind}.{name}", default)
-        if isinstance(value, list):
-            # One for each layer; the largest is what memory has to do for.
-            value = max(value, default=None)
-        if type(value) is not int or value < 0:
+        elements = math.prod(shape)
+        if not 0 < elements < MOST_ELEMENTS:
             raise InvalidInputError(
-                f"{kind}.{name} is {quoted(value)}; expected an integer in the metadata."
+                f"tensor {quoted(name)} has no elements, or too many; expected 1 to 2^48."
             )
-        return value
+        block, taken = BLOCKS[kind]
+        found[name] = Stored(shape, -(-elements // block) * taken)
+    return facts, found
 
-    width, heads = number("embedding_length"), number("attention.head_count")
-    experts = number("expert_count", 0)
-    latent = None
-    if f"{kind}.attention.kv_lora_rank" in facts:
-        rotary = number("rope.dimension_count")
-        latent = Latent(
-            number("attention.kv_lora_rank"), rotary, number("attention.q_lora_rank", 0),
-            number("attention.key_length_mla", 192) - rotary,
-            number("attention.value_length_mla", 128),
-        )  # fmt: skip
-    per_layer: dict[int, int] = {}
-    count = number("block_count")
-    for name, size in sizes.items():
-        match = re.match(r"blk\.(\d+)\.", name)
-        at = int(match[1]) + 1 if match else (0 if name.startswith("token_embd") else count + 1)
-        per_layer[at] = per_layer.get(at, 0) + size
-    tied = "output.weight" not in sizes
-    if tied:
-        per_layer[count + 1] = per_layer.get(count + 1, 0) + sizes.get("token_embd.weight", 0)
-    dense = number("leading_dense_block_count", 0)
-    blocks = []
-    for at in range(count):
-        has_experts = experts > 0 and at >= dense
-        each = number("expert_feed_forward_length", number("feed_forward_length"))
-        blocks.append(
-            Block(
-                f"blk.{at}",
-                width,
-                heads,
-                number("attention.head_count_kv", heads),
-                number("attention.key_length", width // heads),
-                each if has_experts else number("feed_forward_length"),
-                is_gated=f"blk.{at}.ffn_gate.weight" in sizes or has_experts,
-                experts=experts if has_experts else 0,
-                active=number("expert_used_count") if has_experts else 0,
-                common=each * number("expert_shared_count", 0) if has_experts else 0,
-                window=number("attention.sliding_window", 0),
-                latent=latent,
+
+class _Reader:
+    """Turns metadata and tensors into a model; matrices are those that the file has."""
+
+    def __init__(self, facts: Mapping[str, Any], tensors: Mapping[str, Stored]) -> None:
+        kind = facts.get("general.architecture")
+        if not isinstance(kind, str):
+            raise InvalidInputError(
+                f"general.architecture is {quoted(kind)}; expected a text in the metadata."
             )
+        self.kind, self.tensors = kind, tensors
+        self.fields = Fields(
+            {
+                name.removeprefix(f"{kind}."): value
+                for name, value in facts.items()
+                if name.startswith(f"{kind}.")
+            },
+            f"{kind}.",
         )
-    words = facts.get(f"{kind}.vocab_size")
-    if not isinstance(words, int):
-        words = len(facts.get("tokenizer.ggml.tokens", ())) or 1
-    return Transformer(
-        tuple(blocks), "token_embd", "output", words * width, words * width, tied, 16.0,
-        sizes=per_layer,
-    )  # fmt: skip
+        self.words = facts.get("tokenizer.ggml.tokens")
+        self.notes: list[str] = []
+        self.width = self.fields.integer("embedding_length", low=1, high=MOST)
+        count = self.fields.integer("block_count", low=1, high=MOST_LAYERS - 2)
+        coming = self.fields.integer("nextn_predict_layers", low=0, high=count - 1, default=0)
+        self.count = count - coming
+        if coming:
+            self.notes.append(
+                f"{coming} layers of multi-token prediction are not part of inference"
+            )
+
+    def model(self) -> Transformer:
+        """Return the model."""
+        known = {self.kind, self.kind.replace("-", "_"), f"{self.kind}_text"} & FAMILIES.keys()
+        family = FAMILIES[min(known)] if known else Family()
+        tensors: list[dict[str, Stored]] = [{} for _ in range(self.count)]
+        others: dict[str, Stored] = {}
+        for name, one in self.tensors.items():
+            match = re.match(r"blk\.(\d{1,6})\.(.*)", name)
+            if match is None:
+                others[name] = one
+            elif int(match[1]) < self.count:
+                tensors[int(match[1])][match[2]] = one
+        windows = self._windows(family)
+        blocks = tuple(self._block(at, own, windows[at], family) for at, own in enumerate(tensors))
+        embedding = others.get("token_embd.weight")
+        if embedding is None:
+            raise InvalidInputError("there is no tensor token_embd.weight; expected an embedding.")
+        scores = others.get("output.weight")
+        first = [one for name, one in others.items() if _is_first(name)]
+        last = [one for name, one in others.items() if not _is_first(name)]
+        if scores is None:
+            last.append(embedding)
+        words = self._words() * self.width
+        return Transformer(
+            blocks,
+            _outer("token_embd", 0, first),
+            _outer("output", (scores or embedding).elements if words else 0, last),
+            scores is None, has_cache=family.is_causal,
+            kind=self.kind, notes=tuple(self.notes),
+        )  # fmt: skip
+
+    def _words(self) -> int:
+        if self.fields.has("vocab_size"):
+            return self.fields.integer("vocab_size", low=1, high=MOST)
+        return len(self.words) if isinstance(self.words, list) and self.words else 1
+
+    def _of_layer(self, name: str, at: int, low: int, high: int, default: int | None) -> int:
+        """Return a number that is the same for all layers, or one of a list."""
+        value = self.fields.value(name)
+        if isinstance(value, list):
+            if len(value) < self.count:
+                raise InvalidInputError(
+                    f"{self.kind}.{name} has {len(value)} entries; expected one for each of "
+                    f"{self.count} layers."
+                )
+            return Fields({name: value[at]}, f"{self.kind}.").integer(name, low=low, high=high)
+        return self.fields.integer(name, low=max(1, low), high=high, default=default)
+
+    def _block(self, at: int, own: Mapping[str, Stored], window: int, family: Family) -> Block:
+        experts = self.fields.integer("expert_count", low=0, high=2**16, default=0)
+        active = experts
+        if experts:
+            active = self.fields.integer("expert_used_count", low=1, high=experts)
+        projections: list[Matrix] = []
+        network: list[Matrix] = []
+        vectors: list[Stored] = []
+        for name, one in own.items():
+            if len(one.shape) < 2 or not name.endswith(".weight") or "norm" in name:
+                vectors.append(one)
+                continue
+            copies = one.shape[2] if len(one.shape) > 2 else 1
+            matrix = Matrix(
+                name.removesuffix(".weight"), one.shape[0], one.shape[1], one.size, copies,
+                min(active, copies) if copies > 1 else 1,
+            )  # fmt: skip
+            if name.startswith(("ssm_conv", "ssm_a")):
+                vectors.append(one)
+            else:
+                (network if name.startswith("ffn_") else projections).append(matrix)
+        if not projections and not network:
+            raise InvalidInputError(
+                f"layer {at} has no tensors; expected a file with all of the model, or all its "
+                "parts."
+            )
+        projections.sort(key=lambda one: one.name in ("attn_output", "ssm_out"))
+        network.sort(key=lambda one: "down" in one.name)
+        lanes = sum(one.active * one.inputs for one in network if "down" in one.name)
+        return Block(
+            f"blk.{at}", self.width, self._mixer(at, own, window, family), tuple(projections),
+            tuple(network), lanes, sum(one.elements for one in vectors),
+            sum(one.size for one in vectors),
+        )  # fmt: skip
+
+    def _mixer(
+        self, at: int, own: Mapping[str, Stored], window: int, family: Family
+    ) -> Attention | Recurrence | None:
+        fields = self.fields
+        heads = self._of_layer("attention.head_count", at, 0, MOST, None)
+        shared = self._of_layer("attention.head_count_kv", at, 0, MOST, heads)
+        if any(name.startswith("ssm_") for name in own):
+            inner = fields.integer("ssm.inner_size", low=1, high=MOST)
+            state = fields.integer("ssm.state_size", low=1, high=MOST)
+            conv = fields.integer("ssm.conv_kernel", low=1, high=1024)
+            return Recurrence(inner * (state + conv - 1), inner * (6 * state + 2 * conv))
+        if not heads or not shared:
+            return None
+        if heads % shared and not fields.has("attention.kv_lora_rank"):
+            raise InvalidInputError(
+                f"{self.kind}.attention.head_count_kv is {shared}; expected a divisor of {heads}."
+            )
+        if fields.has("attention.kv_lora_rank"):
+            rotary = fields.integer("rope.dimension_count", low=1, high=MOST)
+            rank = fields.integer("attention.kv_lora_rank", low=1, high=MOST)
+            key = fields.integer("attention.key_length_mla", low=1, high=MOST, default=128 + rotary)
+            value = fields.integer("attention.value_length_mla", low=1, high=MOST, default=128)
+            latent = Latent(rank, rotary, max(0, key - rotary), value)
+            return Attention(heads, heads, key, value, window, latent=latent)
+        head = max(1, self.width // heads)
+        return Attention(
+            heads, shared, fields.integer("attention.key_length", low=1, high=MOST, default=head),
+            fields.integer("attention.value_length", low=1, high=MOST, default=head), window,
+            family.is_causal,
+        )  # fmt: skip
+
+    def _windows(self, family: Family) -> list[int]:
+        """Return the window of each layer, 0 for none."""
+        fields, count = self.fields, self.count
+        size = fields.integer("attention.sliding_window", low=0, high=MOST, default=0)
+        chunk = fields.integer("attention.chunk_size", low=0, high=MOST, default=0)
+        pattern = fields.value("attention.sliding_window_pattern")
+        size = size or chunk
+        if not size:
+            return [0] * count
+        if isinstance(pattern, list):
+            if len(pattern) < count or not all(one in (0, 1) for one in pattern):
+                raise InvalidInputError(
+                    f"{self.kind}.attention.sliding_window_pattern is {quoted(pattern)}; expected "
+                    f"true or false for each of {count} layers."
+                )
+            return [size if one else 0 for one in pattern[:count]]
+        every = family.full_every if pattern is None else pattern
+        if every is None:
+            self.notes.append(
+                f"it is not known which layers have the window of {size:,} tokens; all are taken "
+                "to see the full context"
+            )
+            return [0] * count
+        if type(every) is not int or not 0 <= every < MOST:
+            raise InvalidInputError(
+                f"{self.kind}.attention.sliding_window_pattern is {quoted(pattern)}; expected an "
+                "integer, or true or false for each layer."
+            )
+        return [0 if every and (at + 1) % every == 0 else size for at in range(count)]
+
+
+def _is_first(name: str) -> bool:
+    return name.startswith(("token_embd", "token_types", "position_embd", "per_layer"))
+
+
+def _outer(name: str, multiplied: int, tensors: Sequence[Stored]) -> Outer:
+    elements = sum(one.elements for one in tensors)
+    return Outer(name, multiplied, elements, sum(one.size for one in tensors))
 
 
 def _unpack(file: BinaryIO, form: str) -> tuple[Any, ...]:

@@ -1,27 +1,72 @@
-"""`config.json` of Hugging Face: the dimensions of a transformer."""
+"""`config.json` of Hugging Face: a transformer's layers, its weights as stored, and its cache.
 
+`families` says what a family's configurations leave unsaid. A family that is not there is read as
+a decoder with gated networks, with a note, if nothing in its configuration asks for more. A field
+that is not used and not known to be harmless is named in a note.
+
+Of a model for images or sound, too, the language model is read; a vision tower counts as memory
+beside the embedding, by its dimensions.
+"""
+
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from boundmark.datasets.file_format import FileFormat
-from boundmark.datasets.json_fields import fields_of, read_object
-from boundmark.datasets.layers.transformer import Block, Latent, Transformer
+from boundmark.datasets.json_fields import Fields, fields_of, read_object
+from boundmark.datasets.layers.families import ALIASES, FAMILIES, Family, Names
+from boundmark.datasets.layers.hf_blocks import (
+    ELEMENT_BYTES,
+    MOST,
+    TABLE_HINT,
+    BlockReader,
+)
+from boundmark.datasets.layers.quantisation import SCORES
+from boundmark.datasets.layers.transformer import Attention, Block, Matrix, Outer, Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
+from boundmark.problems.layers.chain import MOST_LAYERS
 
-# Decoders with gated networks, and fields of the same names.
-GATED = frozenset(
-    {"llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "gemma", "gemma2"}
-    | {"phi3", "deepseek_v2", "deepseek_v3", "olmo", "olmo2", "yi", "internlm2", "stablelm"}
+# Where the language model of a model for more is described, and what else may be beside it.
+_INNER = ("text_config", "llm_config", "language_config", "thinker_config")
+_TOWER = "vision_config"
+
+# Fields that change neither work nor memory, as whole names.
+_HARMLESS = re.compile(
+    r"_.*|architectures|attn_implementation|auto_map|torchscript|transformers_version|model_type"
+    r"|.*_token(_id|_ids|_index|s_per_image)?|(eos|bos|pad|sep|mask|cls)_.*|.*vocab_size_.*"
+    r"|.*dropout.*|.*drop_prob|.*_pdrop|.*eps(ilon)?|initializer_.*|init_.*|.*_range|.*_std"
+    r"|use_(cache|return_dict|mamba_kernels|associative_scan|mambapy|qk_norm|bias.*)|hidden_act.*"
+    r"|activation.*|.*_act(ivation)?(_fn|_function)?|dense_act_fn|act_fn|ffn_act.*|hidden_activation"
+    r"|rope.*|rotary.*|.*rope_(theta|scaling|freq|dim|type|interleave|parameters)|partial_rotary.*"
+    r"|original_max_position_embeddings|max_position_embeddings|max_seq(uence)?_len(gth)?|seq_length"
+    r"|n_positions|n_ctx|no_rope_layer.*|.*softcap.*|.*_multiplier|.*scal(e|ar|ing|e_.*)|logits_.*"
+    r"|norm_.*|topk_.*|n_group|router_.*|scoring_func|aux_loss_alpha|seq_aux|ep_size|moe_norm_min"
+    r"|moe_(renormalize|use_aux_free|capacity|aux.*|z_loss.*|gate.*|router.*|group.*|device.*)"
+    r"|attn_(temperature_tuning|config|logit.*|scale)|floor_scale|for_llm_compressor|swiglu_.*"
+    r"|layer_norm.*|layernorm.*|norm_type|rms_norm.*|add_(cross_attention|swish.*)|is_(enc|dec).*"
+    r"|chunk_size_feed_forward|cross_attention_hidden_size|decoder_start.*|do_sample|early_stopping"
+    r"|exponential_.*|finetuning_task|forced_.*|id2label|label2id|length_penalty|max_length"
+    r"|min_length|no_repeat.*|num_(beam.*|labels|return.*|logits.*)|output_.*|prefix|problem_type"
+    r"|pruned_heads|remove_invalid.*|repetition_.*|return_.*|suppress_.*|task_specific.*"
+    r"|temperature|tf_legacy.*|top_[kp]|typical_p|use_bfloat16|summary_.*|gradient_checkpointing"
+    r"|position_embedding_type|type_vocab_size|classifier_.*|query_pre_attn_scalar|pretraining_tp"
+    r"|image_.*|video_.*|vision_.*|multimodal_.*|mm_.*|projector_.*|spatial_merge_size|.*_bias"
+    r"|bias|qkv_bias|mlp_bias|parallel_(attn|residual)|use_parallel_residual|alibi|apply_res.*"
+    r"|do_layer_norm_before|enable_bias|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
+    r"|mup_.*|dim_model_base|attention_out_bias|qk_layernorm|use_qkv_bias|cache_implementation"
+    r"|tokenizer_class|head_dim_total|qk_head_dim|num_ln_in_parallel_attn|zero_.*|log.*_interval"
+    r"|final_.*|ffn_(hidden_)?act.*|mamba_(conv|proj)_bias|num_key_value_groups|tie_.*"
+)  # fmt: skip
+
+# Fields that cost something wherever they are; a family that is not known may have none of these.
+_COSTLY = re.compile(
+    r".*(expert|moe|mamba|ssm|lora|conv|linear_|state|window|chunk|layer_types|block_config|nextn"
+    r"|mtp|altup|laurel|per_layer|cross|encoder|codebook|rnn|lru|hybrid|index_|sparse|ngram|loop"
+    r"|depth|num_.*layers|rank|compress|kernel).*"
 )
-KNOWN = (*sorted(GATED), "bert", "gpt2", "t5", "vit")
-
-# Where files leave it out, embedding and scores share parameters in these.
-TIED = frozenset({"gpt2", "gemma", "gemma2", "t5"})
-
-_BITS = {"float16": 16, "bfloat16": 16, "float32": 32}
-MOST = 2**31
 
 
 def is_one(content: bytes) -> bool:
@@ -30,17 +75,22 @@ def is_one(content: bytes) -> bool:
 
 
 def load(path: str | Path) -> Transformer:
-    """Read a configuration.
+    """Read a configuration, and the bytes of weights in safetensors files beside it.
 
     Raises
     ------
     InvalidInputError
-        If the architecture is unknown, or a field is missing or is no number that makes sense.
+        If the architecture is not understood, or a field is missing or makes no sense.
     """
     path = Path(path)
     document = read_object(path)
     with naming(path):
-        return transformer(document)
+        model = transformer(document)
+        if path.name != "config.json":
+            return model
+        from boundmark.datasets.layers.safetensors_files import with_stored_sizes
+
+        return with_stored_sizes(model, path.parent)
 
 
 FORMAT = FileFormat("Hugging Face configuration", (".json",), load, is_one)
@@ -48,205 +98,231 @@ FORMAT = FileFormat("Hugging Face configuration", (".json",), load, is_one)
 
 def transformer(document: Mapping[str, Any]) -> Transformer:
     """Return the model that a configuration describes; raises as `load` does."""
-    kind = document.get("model_type")
-    notes: tuple[str, ...] = ()
-    if kind not in KNOWN and isinstance(document.get("text_config"), dict):
-        inner = document["text_config"]
-        notes = (f"of {quoted(kind)}, only the layers of text_config are read",)
-        document, kind = inner, inner.get("model_type")
-    if kind in GATED:
-        found = _gated(document)
-    elif kind == "gpt2":
-        found = _gpt2(document)
-    elif kind == "t5":
-        found = _t5(document)
-    elif kind in ("bert", "vit"):
-        found = _encoder(document, kind == "vit")
-    else:
-        read = ", ".join(sorted(name for name in document if name.startswith(("num_", "hidden_"))))
-        raise InvalidInputError(
-            f"model_type is {quoted(kind)}, with the fields {read or 'none that are known'}; "
-            "expected "
-            f"one of {', '.join(KNOWN)}, or a table of layers (.csv)."
-        )
-    return found if not notes else _with_notes(found, notes)
-
-
-def _with_notes(model: Transformer, notes: tuple[str, ...]) -> Transformer:
-    from dataclasses import replace
-
+    outer = Fields(document)
+    kind = outer.text("model_type")
+    inner = next((document[name] for name in _INNER if isinstance(document.get(name), dict)), None)
+    if inner is None or kind == "t5":
+        return _read(outer, kind, kind)
+    if isinstance(inner.get("text_config"), dict):
+        inner = inner["text_config"]
+    # What both may say is said outside.
+    shared = ("quantization_config", "torch_dtype", "dtype", "tie_word_embeddings", _TOWER)
+    merged = {**{k: document[k] for k in shared if document.get(k) is not None}, **inner}
+    fields = Fields(merged)
+    # Some write the family with the language model, some leave it to the whole.
+    text_kind = fields.text("model_type", default=kind)
+    if not _family(text_kind):
+        text_kind = text_kind if text_kind != kind else f"{kind}_text"
+    model = _read(fields, text_kind, kind, is_nested=True)
+    others = [name for name in document if name.endswith("_config") and name not in _INNER]
+    others = [name for name in others if name not in (_TOWER, "quantization_config")]
+    notes = [f"of {quoted(kind)}, the language model is read"]
+    if others:
+        notes.append(f"what {', '.join(others)} describe is not counted")
     return replace(model, notes=(*model.notes, *notes))
 
 
-def _number(document: Mapping[str, Any], *names: str, default: int | None = None) -> int:
-    """Return the first of some fields that is there: a positive integer."""
-    for name in names:
-        value = document.get(name)
-        if value is None:
-            continue
-        if type(value) is not int or not 0 < value < MOST:
-            raise InvalidInputError(f"{name} is {quoted(value)}; expected a positive integer.")
-        return value
-    if default is None:
-        raise InvalidInputError(
-            f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing; expected an "
-            "integer."
-        )
-    return default
+def _family(kind: str) -> Family | None:
+    return FAMILIES.get(ALIASES.get(kind, kind))
 
 
-def _dtype(document: Mapping[str, Any]) -> tuple[str, float, tuple[str, ...]]:
-    """Return in what a model computes, bits of a parameter, and what was taken for granted."""
-    dtype = document.get("torch_dtype", document.get("dtype"))
-    notes: tuple[str, ...] = ()
-    if dtype is None:
-        dtype = "float16"
-        notes = ("the configuration has no torch_dtype; float16 is taken, or --weight-bits",)
-    if dtype not in _BITS:
-        raise InvalidInputError(
-            f"torch_dtype is {quoted(dtype)}; expected one of {', '.join(_BITS)}."
-        )
-    bits = float(_BITS[dtype])
-    quantised = document.get("quantization_config")
-    if isinstance(quantised, dict):
-        method = quantised.get("quant_method")
-        if method == "fp8" or quantised.get("load_in_8bit"):
-            bits = 8.0
-        elif quantised.get("load_in_4bit"):
-            bits = 4.0
-        elif type(quantised.get("bits")) is int and 1 <= quantised["bits"] <= 32:
-            bits = float(quantised["bits"])
-        else:
+def _read(fields: Fields, kind: str, whole: str, is_nested: bool = False) -> Transformer:
+    """Return the model of a configuration, or of the part of one that is a language model."""
+    found = _family(kind)
+    if kind == "t5":
+        model, notes = _t5(fields), ["encoder and decoder are one chain; both see `context` tokens"]
+        family = Family()
+    elif found is None:
+        family, notes = Family(), [_unknown(fields, kind)]
+        model = _ModelReader(fields, family, "").model()
+    else:
+        family, notes = found, []
+        reader = _ModelReader(fields, family, kind, is_nested, whole)
+        model = reader.model()
+        notes = reader.notes
+    unused = [name for name in fields.unused() if not _HARMLESS.fullmatch(name)]
+    unused = [name for name in unused if not _is_nothing(fields.document[name])]
+    if found is None and kind != "t5":
+        costly = [name for name in unused if _COSTLY.fullmatch(name)]
+        if costly:
             raise InvalidInputError(
-                f"quantization_config has the method {quoted(method)} and no bits; expected "
-                "bits, or "
-                "--weight-bits and a configuration without it."
+                f"model_type is {quoted(kind)}, which is not known, with {', '.join(costly)}; "
+                f"expected one of {', '.join(sorted({*FAMILIES, *ALIASES, 't5'}))}, or "
+                f"{TABLE_HINT}."
             )
-    return dtype, bits, notes
+    if unused:
+        notes.append(f"not used, and not known to be harmless: {', '.join(sorted(unused))}")
+    return replace(model, kind=whole, notes=(*notes, *model.notes))
 
 
-def _gated(document: Mapping[str, Any]) -> Transformer:
-    width, heads = _number(document, "hidden_size"), _number(document, "num_attention_heads")
-    count = _number(document, "num_hidden_layers")
-    words = _number(document, "vocab_size")
-    experts = _number(
-        document, "num_local_experts", "num_experts", "n_routed_experts", default=MOST
-    )
-    inner = _number(document, "intermediate_size")
-    dense_first = document.get("first_k_dense_replace") or 0
-    window = document.get("sliding_window") or 0
-    if document.get("use_sliding_window") is False:
-        window = 0
-    latent = None
-    if "kv_lora_rank" in document:
-        latent = Latent(
-            _number(document, "kv_lora_rank"),
-            _number(document, "qk_rope_head_dim"),
-            _number(document, "q_lora_rank", default=0) if document.get("q_lora_rank") else 0,
-            _number(document, "qk_nope_head_dim"),
-            _number(document, "v_head_dim"),
+def _is_nothing(value: Any) -> bool:
+    """Whether a field that is not used says that there is nothing."""
+    return value is None or value is False or value in (0, "", [], {})
+
+
+def _unknown(fields: Fields, kind: str) -> str:
+    needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    missing = [name for name in (*needed, "vocab_size") if not fields.has(name)]
+    if missing:
+        raise InvalidInputError(
+            f"model_type is {quoted(kind)}, which is not known, and {', '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing; expected one of "
+            f"{', '.join(sorted({*FAMILIES, *ALIASES, 't5'}))}, or {TABLE_HINT}."
         )
-    blocks = []
-    for at in range(count):
-        has_experts = experts != MOST and at >= dense_first
-        common = 0
-        if has_experts:
-            each = _number(document, "moe_intermediate_size", "intermediate_size")
-            common = _number(document, "shared_expert_intermediate_size", default=0)
-            if document.get("n_shared_experts"):
-                common = each * _number(document, "n_shared_experts")
-        blocks.append(
-            Block(
-                name=f"model.layers.{at}",
-                width=width,
-                heads=heads,
-                shared=_number(document, "num_key_value_heads", default=heads),
-                head=_number(document, "head_dim", default=width // heads),
-                inner=each if has_experts else inner,
-                experts=experts if has_experts else 0,
-                active=_number(document, "num_experts_per_tok") if has_experts else 0,
-                common=common,
-                window=window,
-                latent=latent,
+    return f"model_type {quoted(kind)} is not known; it is read as a decoder like Llama"
+
+
+class _ModelReader(BlockReader):
+    """Reads what is around the blocks, too."""
+
+    def __init__(
+        self, fields: Fields, family: Family, kind: str, is_nested: bool = False, whole: str = ""
+    ) -> None:
+        super().__init__(fields, family, kind, is_nested, whole)
+        self.names = self._names()
+
+    def model(self) -> Transformer:
+        """Return the model."""
+        fields = self.fields
+        words = self.size("vocab_size", low=0 if self.kind == "vit" else 1, default=0)
+        if not words and self.kind != "vit":
+            raise InvalidInputError("vocab_size is missing; expected an integer from 1.")
+        tied = fields.flag("tie_word_embeddings", default=self.family.is_tied)
+        blocks = tuple(self.block(at) for at in range(self.layers))
+        coming = fields.integer("num_nextn_predict_layers", low=0, high=64, default=0)
+        predicting = tuple(self.predicting(at) for at in range(coming))
+        if coming:
+            self.notes.append(
+                f"{coming} layer{'s' * (coming > 1)} of multi-token prediction "
+                f"{'are' if coming > 1 else 'is'} part of training only"
             )
+        first, last, context = self._outer(words, tied)
+        bits = self.quantised.cache_bits if self.quantised else 0
+        return Transformer(
+            blocks, first, last, tied and self.family.has_cache, self.dtype, predicting, bits,
+            context, self.family.has_cache,
+        )  # fmt: skip
+
+    def _names(self) -> Names:
+        names = self.family.names
+        if not self.family.has_cache:
+            prefix = self.kind.split("-")[0]
+            scores = "classifier" if self.kind == "vit" else f"{prefix}.pooler"
+            return replace(
+                names, blocks=f"{prefix}.{names.blocks}", embedding=f"{prefix}.{names.embedding}",
+                scores=scores,
+            )  # fmt: skip
+        if self.is_nested or "_vl" in self.kind:
+            inner = {
+                name: getattr(names, name).replace("model.", "model.language_model.", 1)
+                for name in ("blocks", "embedding")
+            }
+            return replace(names, **inner)
+        return names
+
+    def _outer(self, words: int, tied: bool) -> tuple[Outer, Outer, int]:
+        """Return embedding and scores, and the tokens of an image."""
+        family, width = self.family, self.width
+        last_vectors = family.last_norms * width
+        context, rows, scores = 0, words, words
+        if self.kind == "vit":
+            patch = self.size("patch_size", default=16)
+            image = self.size("image_size", default=224)
+            channels = self.size("num_channels", default=3)
+            context = (image // patch) ** 2 + 1
+            first = patch * patch * channels * width + (context + 1) * width
+            end = Outer(self.names.scores, 0, 0, 0)
+            return Outer(self.names.embedding, 0, first, first * self.element), end, context
+        if family.positions is not None:
+            rows += family.positions + self.size(
+                "max_position_embeddings", "n_positions", "n_ctx", default=512
+            )
+            rows += self.size("type_vocab_size", low=0, default=0)
+        embed = self.size("word_embed_proj_dim", "embedding_size", default=width)
+        first = rows * width if embed == width else words * embed + (rows - words) * width
+        if not family.has_cache:
+            pooled = width * width
+            end = Outer(self.names.scores, pooled, pooled + width, (pooled + width) * self.element)
+            return Outer(self.names.embedding, 0, first, first * self.element), end, context
+        if embed != width:
+            raise InvalidInputError(
+                f"word_embed_proj_dim is {embed}; expected hidden_size, {width}, or {TABLE_HINT}."
+            )
+        size = self.stored(self.names.scores, SCORES, width, scores)
+        tower = self._tower(width)
+        start = Outer(self.names.embedding, 0, first + tower, (first + tower) * self.element)
+        if tied:
+            size = scores * width * self.element
+        return start, Outer(
+            self.names.scores, scores * width, scores * width + last_vectors,
+            size + last_vectors * self.element,
+        ), context  # fmt: skip
+
+    def _tower(self, width: int) -> int:
+        """Return the parameters of a vision tower and its projector, by its dimensions."""
+        document = self.fields.document.get(_TOWER)
+        self.fields.skip(_TOWER)
+        if not isinstance(document, dict):
+            return 0
+        one = Fields(document, f"{_TOWER}.")
+        wide = one.integer("hidden_size", "embed_dim", low=0, high=MOST, default=0)
+        count = one.integer("num_hidden_layers", "depth", low=0, high=MOST_LAYERS, default=0)
+        if not wide or not count:
+            self.notes.append("the vision tower has no dimensions here and is not counted")
+            return 0
+        deep = one.integer("intermediate_size", low=0, high=MOST, default=0) or 4 * wide
+        is_gated = one.text("model_type", default="") in ("pixtral", "qwen2_5_vl") or (
+            self.whole.startswith("qwen2_5")
         )
-    kind = document.get("model_type")
-    tied = document.get("tie_word_embeddings", kind in TIED)
-    return _language(document, blocks, words, bool(tied), "model.embed_tokens", "lm_head")
+        block = 4 * wide * wide + (3 if is_gated else 2) * wide * deep
+        total = count * block + wide * width + width * width
+        self.notes.append(
+            f"the vision tower, {total / 1e9:.2f} billion parameters by its dimensions, is with "
+            "the embedding; images cost memory and no time here"
+        )
+        return total
 
 
-def _language(
-    document: Mapping[str, Any], blocks: list[Block], words: int, tied: bool, first: str, last: str
-) -> Transformer:
-    dtype, bits, notes = _dtype(document)
-    size = words * blocks[0].width
-    return Transformer(tuple(blocks), first, last, size, size, tied, bits, dtype, notes=notes)
-
-
-def _gpt2(document: Mapping[str, Any]) -> Transformer:
-    width, heads = _number(document, "n_embd"), _number(document, "n_head")
-    inner = _number(document, "n_inner", default=4 * width)
-    blocks = [
-        Block(f"transformer.h.{at}", width, heads, heads, width // heads, inner, is_gated=False)
-        for at in range(_number(document, "n_layer"))
-    ]
-    tied = bool(document.get("tie_word_embeddings", True))
-    return _language(
-        document, blocks, _number(document, "vocab_size"), tied, "transformer.wte", "lm_head"
-    )
-
-
-def _t5(document: Mapping[str, Any]) -> Transformer:
-    width, heads = _number(document, "d_model"), _number(document, "num_heads")
-    gated = "gated" in str(document.get("feed_forward_proj", "relu"))
-    head, inner = _number(document, "d_kv"), _number(document, "d_ff")
-    count = _number(document, "num_layers")
+def _t5(fields: Fields) -> Transformer:
+    """Return T5: an encoder and a decoder, in a row."""
+    width = fields.integer("d_model", low=1, high=MOST)
+    heads = fields.integer("num_heads", low=1, high=MOST)
+    head, inner = (fields.integer(name, low=1, high=MOST) for name in ("d_kv", "d_ff"))
+    count = fields.integer("num_layers", low=1, high=MOST_LAYERS // 4)
+    after = fields.integer("num_decoder_layers", low=1, high=MOST_LAYERS // 4, default=count)
+    words = fields.integer("vocab_size", low=1, high=MOST)
+    gated = "gated" in fields.text("feed_forward_proj", default="relu")
+    fields.skip("is_gated_act", "relative_attention_num_buckets", "relative_attention_max_distance")
+    dtype = fields.text("torch_dtype", "dtype", default="float32")
+    if dtype not in ELEMENT_BYTES:
+        raise InvalidInputError(
+            f"torch_dtype is {quoted(dtype)}; expected one of {', '.join(ELEMENT_BYTES)}."
+        )
+    element, deep = ELEMENT_BYTES[dtype], heads * head
 
     def block(name: str, is_decoder: bool) -> Block:
+        def matrix(own: str, inputs: int, outputs: int) -> Matrix:
+            return Matrix(own, inputs, outputs, inputs * outputs * element)
+
+        attentions = ("SelfAttention", "EncDecAttention")[: 1 + is_decoder]
+        projections = [
+            matrix(f"{own}.{letter}", *((deep, width) if letter == "o" else (width, deep)))
+            for own in attentions
+            for letter in "qkvo"
+        ]
+        ends = ("wi_0", "wi_1") if gated else ("wi",)
+        network = [matrix(own, width, inner) for own in ends] + [matrix("wo", inner, width)]
+        mixer = Attention(heads, heads, head, head, is_causal=is_decoder, is_crossed=is_decoder)
+        norms = (3 if is_decoder else 2) * width
         return Block(
-            name, width, heads, heads, head, inner, gated,
-            is_causal=is_decoder, is_crossed=is_decoder,
-        )  # fmt: skip
+            name, width, mixer, tuple(projections), tuple(network), inner, norms, norms * element
+        )
 
     blocks = [block(f"encoder.block.{at}", False) for at in range(count)]
-    after = _number(document, "num_decoder_layers", default=count)
     blocks += [block(f"decoder.block.{at}", True) for at in range(after)]
-    tied = bool(document.get("tie_word_embeddings", True))
-    model = _language(document, blocks, _number(document, "vocab_size"), tied, "shared", "lm_head")
-    note = "encoder and decoder are one chain; both see `context` tokens"
-    return _with_notes(model, (note,))
-
-
-def _encoder(document: Mapping[str, Any], is_vision: bool) -> Transformer:
-    width, heads = _number(document, "hidden_size"), _number(document, "num_attention_heads")
-    inner = _number(document, "intermediate_size")
-    prefix = "vit.encoder.layer" if is_vision else "bert.encoder.layer"
-    blocks = tuple(
-        Block(
-            f"{prefix}.{at}",
-            width,
-            heads,
-            heads,
-            width // heads,
-            inner,
-            is_gated=False,
-            is_causal=False,
-        )
-        for at in range(_number(document, "num_hidden_layers"))
-    )
-    dtype, bits, notes = _dtype(document)
-    if is_vision:
-        patch = _number(document, "patch_size", default=16)
-        image = _number(document, "image_size", default=224)
-        parameters = patch * patch * _number(document, "num_channels", default=3) * width
-        return Transformer(
-            blocks, "vit.embeddings", "classifier", parameters, 0, False, bits, dtype,
-            context=(image // patch) ** 2 + 1, has_cache=False, notes=notes,
-        )  # fmt: skip
-    words = _number(document, "vocab_size") + _number(
-        document, "max_position_embeddings", default=512
-    )
+    tied = fields.flag("tie_word_embeddings", default=True)
+    size = words * width
     return Transformer(
-        blocks, "bert.embeddings", "bert.pooler", words * width, width * width, False, bits, dtype,
-        has_cache=False, notes=notes,
+        tuple(blocks), Outer("shared", 0, size, size * element),
+        Outer("lm_head", size, size, size * element), tied, dtype,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from boundmark.datasets.layers.transformer import Block, Transformer
+from boundmark.datasets.layers.transformer import Attention, Matrix, Transformer
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerFacts, Workload
 from boundmark.problems.layers.model import DECODE, PREFILL
@@ -57,7 +57,10 @@ def measured(
     InvalidInputError
         If the package is not installed, or its tables do not cover a layer on a device.
     """
-    if workload.phase not in (PREFILL, DECODE) or workload.weight_bits not in (0, 16):
+    is_full = workload.weight_bits in (0, 16) and not any(
+        one.size < 2 * one.parameters for block in model.blocks for one in block.matrices
+    )
+    if workload.phase not in (PREFILL, DECODE) or not is_full:
         raise InvalidInputError(
             "costs are 'measured', for prefill or decode with parameters of 16 bits; expected "
             "these, "
@@ -87,38 +90,51 @@ def _seconds(model: Transformer, number: int, workload: Workload, device: str) -
     if number == last:
         width = model.blocks[-1].width
         scored = model.scored(workload, tokens)
-        return _product(tables["gemm"], scored, model.last_parameters // width, width, device)
+        return _product(tables["gemm"], scored, model.last.multiplied // width, width, device)
     block = model.blocks[number - 1]
-    if block.experts or block.latent or block.is_crossed or not block.is_causal:
+    mixer = block.mixer
+    if (
+        any(one.copies > 1 for one in block.matrices)
+        or not isinstance(mixer, Attention)
+        or mixer.latent
+        or mixer.is_crossed
+        or not mixer.is_causal
+    ):
         raise InvalidInputError(
             f"costs are 'measured', and layer {block.name!r} has experts, a latent space, or "
             "attends "
             "to all tokens; expected dense blocks, or roofline."
         )
-    rows = _attention_row(block, workload, context)
+    rows = _attention_row(block.name, mixer, workload, context)
     name = workload.phase
     what = f"attention of {block.name!r} on {device!r}"
-    own = tables.get(f"{name} {block.heads} {block.shared}")
+    own = tables.get(f"{name} {mixer.heads} {mixer.shared}")
     if own is None:
         raise InvalidInputError(
-            f"costs are 'measured', and no table covers {what}, with {block.heads} heads of which "
-            f"{block.shared} have keys; expected roofline."
+            f"costs are 'measured', and no table covers {what}, with {mixer.heads} heads of which "
+            f"{mixer.shared} have keys; expected roofline."
         )
     attention = interpolated(own, rows, what)
-    wide = 2 * block.inner if block.is_gated else block.inner
-    inside = block.head * (block.heads + 2 * block.shared)
-    shapes = (
-        (inside, block.width), (block.width, block.head * block.heads), (wide, block.width),
-        (block.width, block.inner),
-    )  # fmt: skip
-    products = math.fsum(_product(tables["gemm"], tokens, n, k, device) for n, k in shapes)
+    products = math.fsum(
+        _product(tables["gemm"], tokens, n, k, device)
+        for n, k in (*_fused(block.projections), *_fused(block.network))
+    )
     return products + attention / 1e3
 
 
-def _attention_row(block: Block, workload: Workload, context: int) -> tuple[int, int]:
-    if block.head != 128 or 0 < block.window < context:
+def _fused(matrices: Sequence[Matrix]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return outputs and inputs of two products: all matrices but the last one, and that one."""
+    last = matrices[-1]
+    together = sum(one.outputs for one in matrices[:-1])
+    return (together, matrices[0].inputs), (last.outputs, last.inputs)
+
+
+def _attention_row(
+    name: str, mixer: Attention, workload: Workload, context: int
+) -> tuple[int, int]:
+    if mixer.key != 128 or mixer.value != 128 or 0 < mixer.window < context:
         raise InvalidInputError(
-            f"costs are 'measured', and layer {block.name!r} has heads of {block.head} "
+            f"costs are 'measured', and layer {name!r} has heads of {mixer.key} "
             "dimensions or a "
             "window; expected 128 and none, or roofline."
         )
@@ -177,8 +193,8 @@ def load_tables(system: str) -> Mapping[str, Table]:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise InvalidInputError(
-            "costs are 'measured', and aiconfigurator-core is not installed; expected `pip install "
-            "aiconfigurator-core`, or roofline."
+            "costs are 'measured', and aiconfigurator-core is not installed; expected the extra "
+            "'kernel-tables', or roofline."
         )
     folder = Path(next(iter(spec.submodule_search_locations))) / "systems" / "data" / system
     products = _read(folder, "gemm", "gemm_perf", ("m", "n", "k"), {"gemm_dtype": "bfloat16"})

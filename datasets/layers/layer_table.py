@@ -1,10 +1,7 @@
-"""A CSV table of layers, a row for each: ``layer,weights,held,output`` and either work or times.
+"""A CSV table of layers, one row for each, for models that no other reader understands.
 
-Columns are ``layer`` (its name); ``weights`` and ``held`` (bytes that stay, and bytes for each
-micro-batch in flight); ``output`` (bytes to the next layer); and ``flops`` and ``bytes``
-(arithmetic and memory traffic, for the roofline of any device), or ``seconds:DEVICE`` for each
-kind of device, measured. ``joined`` may say 1 for layers that have to be with the one before.
-Those left out but ``layer`` are 0.
+docs/files.md describes the columns: ``layer,weights,held,output,joined``, and either ``flops`` and
+``bytes`` or measured times, ``seconds:DEVICE``. Those that are left out are 0, but for ``layer``.
 """
 
 import csv
@@ -14,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boundmark.datasets.file_format import FileFormat
+from boundmark.problems.devices import canonical_device_name
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
+from boundmark.problems.layers.chain import MOST_LAYERS
 from boundmark.problems.layers.model import AS_GIVEN, TRAINING
 
 NUMBERS = ("weights", "held", "output", "flops", "bytes", "joined")
@@ -45,6 +44,11 @@ class ListedLayers(LayerModel):
             )
         return self.facts
 
+    @property
+    def has_times(self) -> bool:
+        """Whether the table has columns of seconds."""
+        return any(layer.seconds for layer in self.facts)
+
     def joined(self) -> tuple[int, ...]:
         """Return the layers that have to share a stage with the layer before them."""
         return self.together
@@ -66,7 +70,11 @@ def load(path: str | Path) -> ListedLayers:
         except (UnicodeDecodeError, csv.Error) as error:
             raise InvalidInputError(f"expected CSV in UTF-8; {error}.") from error
         rows = [row for row in rows if row]
-        header = [cell.strip() for cell in rows[0]] if rows else []
+        if len(rows) > MOST_LAYERS + 1:
+            raise InvalidInputError(
+                f"there are {len(rows) - 1:,} layers; expected at most {MOST_LAYERS:,}."
+            )
+        header = [_column(cell.strip()) for cell in rows[0]] if rows else []
         for name in header:
             if name not in ("layer", *NUMBERS) and not name.startswith(MEASURED):
                 raise InvalidInputError(
@@ -81,6 +89,13 @@ def load(path: str | Path) -> ListedLayers:
 
 
 FORMAT = FileFormat("layer table", (".csv",), load)
+
+
+def _column(name: str) -> str:
+    """Return a column's name, with a device called as boundmark does."""
+    if not name.startswith(MEASURED):
+        return name
+    return f"{MEASURED}{canonical_device_name(name.removeprefix(MEASURED))}"
 
 
 def _row(header: list[str], cells: list[str], line: int) -> dict[str, str | float]:

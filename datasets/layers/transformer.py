@@ -1,28 +1,85 @@
-"""Operations, traffic and memory of a transformer's layers, from its dimensions.
+"""Operations, traffic and memory of a transformer's layers, from its weight matrices.
 
-Arithmetic is 2 operations for each parameter that a token meets, and 4 for each pair of a token and
-one that it attends to, in each dimension of the heads; a causal prompt attends to half of itself.
-Memory traffic is all parameters that are met, the cache that is read or written, and what passes
-between operations, in 16 bits. Each layer launches three operations: projections, attention, and
-the rest. In training, backward passes take twice the arithmetic and traffic; each parameter keeps
-16 bytes (mixed precision with Adam, [ZERO20], Section 3.1), and each token of a layer 34 bytes per
-dimension for the backward pass, without the attention matrix ([KORTHIKANTI23], Section 4, Equation
-1).
+Arithmetic is 2 operations for each parameter of a matrix that a token meets, and 4 for each pair of
+a token and one that it attends to, in each dimension of the heads; a causal prompt attends to half
+of itself. Memory traffic is all parameters that are met, with their scales, the cache that is read
+or written, and what passes between operations, in 16 bits. Each layer launches three operations:
+projections, attention (or a recurrence), and the feed-forward network.
+
+A layer keeps its parameters and, for each micro-batch in flight, its cache: keys and values of the
+tokens that its window leaves, or a recurrence's state. In training, backward passes take twice the
+arithmetic and traffic; each parameter keeps 16 bytes (mixed precision with Adam, [ZERO20], Section
+3.1), and each token of a layer 34 bytes per dimension for the backward pass, without the attention
+matrix ([KORTHIKANTI23], Section 4, Equation 1).
+
+Devices that work in parallel on each layer split its matrices and heads; results are summed up
+over them once behind attention and once behind the network ([MEGATRON21], Section 2.3), and once
+behind the embedding. Heads of keys and values that are fewer than the devices are kept several
+times, a latent cache by all of them. In training, activations are split as with sequence
+parallelism ([KORTHIKANTI23], Section 4.2).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
 from boundmark.problems.layers.model import DECODE, PREFILL, TRAINING, TRAINING_FACTOR
 
-# Bytes of what passes between operations, and bits of the cache if nobody says.
+# Bytes of what passes between operations and of an unquantised parameter, and bits of the cache if
+# nobody says.
 ACTIVATION_BYTES = 2
 CACHE_BITS = 16
 
+# Tokens of a sequence if nobody says.
+USUAL_CONTEXT = 4096
+
 ADAM_BYTES = 16
 KEPT_BYTES = 34
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A weight matrix, or one for each of several experts.
+
+    Attributes
+    ----------
+    name
+        Its module within the layer, such as ``"self_attn.q_proj"``.
+    inputs, outputs
+        Dimensions of what it reads and writes.
+    size
+        Bytes of all copies as they are stored, scales and zero points included.
+    copies, active
+        How many experts have one, and how many of these a token meets.
+    """
+
+    name: str
+    inputs: int
+    outputs: int
+    size: int
+    copies: int = 1
+    active: int = 1
+
+    @property
+    def parameters(self) -> int:
+        """Numbers in all copies."""
+        return self.copies * self.inputs * self.outputs
+
+    @property
+    def met(self) -> int:
+        """Numbers that a token meets."""
+        return self.active * self.inputs * self.outputs
+
+    def read(self, tokens: float) -> float:
+        """Return the bytes that tokens read together if all experts are equally likely."""
+        if self.copies == 1:
+            return self.size
+        missed = float(1 - self.active / self.copies) ** tokens
+        return self.size * (1 - float(missed))
 
 
 @dataclass(frozen=True)
@@ -33,111 +90,193 @@ class Latent:
     ----------
     rank, rotary
         Dimensions of a token in the cache.
-    query_rank
-        Dimensions that queries are compressed to; 0 if they are not.
     plain, value
         Dimensions of a head without positions, and of its values.
     """
 
     rank: int
     rotary: int
-    query_rank: int
     plain: int
     value: int
 
 
 @dataclass(frozen=True)
-class Block:
-    """One layer of attention and feed-forward network.
+class Attention:
+    """Softmax attention.
 
     Attributes
     ----------
-    name
-        As the model's own code calls it.
-    width, heads, shared, head
-        Dimensions of a token; heads of queries, and of keys and values; dimensions of a head.
-    inner
-        Dimensions within the feed-forward network, or within each expert.
-    is_gated
-        Whether the network has three matrices instead of two.
-    experts, active, common
-        Number of experts, 0 for a network without; those that a token meets; dimensions within the
-        network that all tokens meet beside.
+    heads, shared
+        Heads of queries, and of keys and values.
+    key, value
+        Dimensions of a head's keys and of its values.
     window
         Tokens that a token attends to at most; 0 for all.
     is_causal, is_crossed
         Whether tokens attend to earlier ones only; whether they attend to an encoder's, too.
     latent
-        None for attention with separate keys and values.
+        None for separate keys and values.
     """
 
-    name: str
-    width: int
     heads: int
     shared: int
-    head: int
-    inner: int
-    is_gated: bool = True
-    experts: int = 0
-    active: int = 0
-    common: int = 0
+    key: int
+    value: int
     window: int = 0
     is_causal: bool = True
     is_crossed: bool = False
     latent: Latent | None = None
 
-    @property
-    def attention_parameters(self) -> int:
-        """Parameters of all projections around attention."""
-        one = self.latent
-        if one is None:
-            own = 2 * self.width * self.head * (self.heads + self.shared)
-            return own * (2 if self.is_crossed else 1)
-        query = self.heads * (one.plain + one.rotary)
-        queries = (
-            self.width * one.query_rank + one.query_rank * query
-            if one.query_rank
-            else self.width * query
-        )
-        return (
-            queries
-            + self.width * (one.rank + one.rotary)
-            + one.rank * self.heads * (one.plain + one.value)
-            + self.heads * one.value * self.width
-        )
-
-    @property
-    def expert_parameters(self) -> int:
-        """Parameters of the feed-forward network, or of one expert."""
-        return (3 if self.is_gated else 2) * self.width * self.inner
-
-    @property
-    def common_parameters(self) -> int:
-        """Parameters of the router and of the shared experts."""
-        return self.width * self.experts + (3 if self.is_gated else 2) * self.width * self.common
-
-    @property
-    def parameters(self) -> int:
-        """All parameters; those of normalisations, some thousandths, are left out."""
-        networks = max(1, self.experts) * self.expert_parameters
-        return self.attention_parameters + self.common_parameters + networks
-
-    @property
-    def cache_entries(self) -> int:
-        """Numbers in the cache for each token."""
+    def cached(self, context: int, parallel: int) -> int:
+        """Return the numbers in a sequence's cache, on all devices that work in parallel."""
+        seen = self.attended(context)
         if self.latent is not None:
-            return self.latent.rank + self.latent.rotary
-        return 2 * self.shared * self.head
+            return parallel * seen * (self.latent.rank + self.latent.rotary)
+        shared = max(self.shared, parallel)
+        return seen * shared * (self.key + self.value) * (2 if self.is_crossed else 1)
 
     def attended(self, context: int) -> int:
         """Return the largest number of tokens that a token attends to."""
         return min(context, self.window) if self.window else context
 
-    def experts_met(self, tokens: int) -> float:
-        """Return the mean number of experts that some token uses, if all are equally likely."""
-        if not self.experts:
-            return 1.0
-        return self.experts * (1 - (1 - self.active / self.experts) ** tokens)
+    def operation(self, batch: int, context: int, is_decoding: bool, cached: float) -> Operation:
+        """Return the work of scores and values, and the traffic with `cached` bytes of cache."""
+        tokens, seen = batch * (1 if is_decoding else context), self.attended(context)
+        pairs = float(tokens * seen)
+        if self.is_causal and not is_decoding:
+            # The first tokens of a prompt do not fill the window.
+            pairs -= batch * seen * (seen - 1) / 2
+        deep = (self.key + self.value) / 2
+        if self.latent is not None:
+            # Decoding multiplies with the latent space, which is as wide for every head.
+            one = self.latent
+            wide = (one.rank + one.rotary, one.plain + one.rotary)
+            deep = wide[0] if is_decoding else wide[1]
+        crossed = 2 if self.is_crossed else 1
+        through = 2 * tokens * ACTIVATION_BYTES * self.heads * self.key
+        return Operation(4.0 * pairs * self.heads * deep * crossed, batch * cached + through)
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A state-space layer, whose memory of a sequence does not grow.
+
+    Attributes
+    ----------
+    state
+        Numbers that it keeps for a sequence.
+    work
+        Operations for each token besides its matrices.
+    """
+
+    state: int
+    work: int
+
+    def cached(self, context: int, parallel: int) -> int:
+        """Return the numbers that it keeps for a sequence."""
+        return self.state
+
+    def operation(self, batch: int, context: int, is_decoding: bool, cached: float) -> Operation:
+        """Return the work of a pass, and its traffic with `cached` bytes of state."""
+        tokens = batch * (1 if is_decoding else context)
+        return Operation(float(tokens * self.work), 2 * batch * cached)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One layer: attention or a recurrence, and a feed-forward network; either may be missing.
+
+    Attributes
+    ----------
+    name
+        As the model's own code calls it.
+    width
+        Dimensions of a token.
+    mixer
+        What makes tokens see each other; None for a layer without.
+    projections, network
+        Matrices around the mixer, the one behind it last; matrices of the network, likewise.
+    lanes
+        Dimensions within the network that a token meets.
+    vectors
+        Parameters of normalisations and biases.
+    vector_size
+        Bytes of these.
+    """
+
+    name: str
+    width: int
+    mixer: Attention | Recurrence | None
+    projections: tuple[Matrix, ...]
+    network: tuple[Matrix, ...]
+    lanes: int
+    vectors: int = 0
+    vector_size: int = 0
+
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        """All matrices."""
+        return (*self.projections, *self.network)
+
+    @property
+    def parameters(self) -> int:
+        """All parameters."""
+        return sum(one.parameters for one in self.matrices) + self.vectors
+
+    @property
+    def active_parameters(self) -> int:
+        """Parameters that a token meets."""
+        return sum(one.met for one in self.matrices) + self.vectors
+
+    @property
+    def size(self) -> int:
+        """Bytes of all parameters as they are stored."""
+        return sum(one.size for one in self.matrices) + self.vector_size
+
+
+@dataclass(frozen=True)
+class Outer:
+    """What stands before or behind the blocks: an embedding, or scores of all words.
+
+    Attributes
+    ----------
+    name
+        As the model's own code calls it.
+    multiplied
+        Parameters of a matrix that each scored token is multiplied with; 0 if rows are looked up.
+    parameters
+        All of its parameters.
+    size
+        Bytes of these as they are stored.
+    """
+
+    name: str
+    multiplied: int
+    parameters: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The size of a model.
+
+    Attributes
+    ----------
+    parameters, active
+        All parameters, tied ones once; those without the experts that a token does not meet.
+    size
+        Bytes of all parameters as they are stored, tied ones once.
+    cache
+        Bytes of the cache for each further token of a long sequence; None if there is none.
+    state
+        Bytes of a sequence's cache that do not grow: windows that are full, states of recurrences.
+    """
+
+    parameters: int
+    active: int
+    size: int
+    cache: int | None
+    state: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,41 +285,104 @@ class Transformer(LayerModel):
 
     Attributes
     ----------
-    words
-        Size of the vocabulary; 0 where there is none.
     first, last
-        Names of embedding and scores.
-    first_parameters, last_parameters
-        Of both.
+        Embedding and scores.
     is_tied
         Whether they share their parameters.
-    bits
-        Of a parameter.
+    dtype
+        In which it computes.
+    predicting
+        Blocks behind the others that predict further words in training ([MTP24]); inference does
+        without.
+    cache_bits
+        Of a number in the cache, if the model says; else 16.
     context
         Tokens of an input, if the model says; 0 if not.
     has_cache
         Whether it generates tokens one by one.
-    sizes
-        Bytes of the parameters of layers, by their number, where the file says.
+    kind
+        What the file calls the architecture.
     """
 
     blocks: tuple[Block, ...]
-    first: str
-    last: str
-    first_parameters: int
-    last_parameters: int
+    first: Outer
+    last: Outer
     is_tied: bool
-    bits: float
     dtype: str = "float16"
+    predicting: tuple[Block, ...] = ()
+    cache_bits: int = 0
     context: int = 0
     has_cache: bool = True
-    sizes: Mapping[int, int] = field(default_factory=dict)
+    kind: str = ""
     notes: tuple[str, ...] = ()
 
     @property
     def outer(self) -> tuple[int, int]:
         """The embedding and the scores."""
         return (1, 1)
+
+    def outer_in(self, workload: Workload) -> tuple[int, int]:
+        """Return how many layers are before and behind the repeated ones in a phase."""
+        return (1, 1 + len(self.predicting) * (workload.phase == TRAINING))
+
+    @cached_property
+    def totals(self) -> Totals:
+        """The size of the model for inference."""
+        ends = (self.first, self.last)
+        shared = min(ends, key=lambda one: one.parameters) if self.is_tied else None
+        bytes_of = (self.cache_bits or CACHE_BITS) / 8
+        far = 2**40
+        mixers = [block.mixer for block in self.blocks if block.mixer is not None]
+        grown = [mixer.cached(far, 1) - mixer.cached(far - 1, 1) for mixer in mixers]
+        fixed = sum(m.cached(far, 1) for m, more in zip(mixers, grown, strict=True) if not more)
+        outer = sum(one.parameters for one in ends) - (shared.parameters if shared else 0)
+        return Totals(
+            parameters=outer + sum(block.parameters for block in self.blocks),
+            active=outer + sum(block.active_parameters for block in self.blocks),
+            size=sum(one.size for one in ends)
+            + sum(block.size for block in self.blocks)
+            - (shared.size if shared else 0),
+            cache=round(sum(grown) * bytes_of) if self.has_cache else None,
+            state=round(fixed * bytes_of) if self.has_cache else 0,
+        )
+
+    def usual_workload(self) -> Workload:
+        """Return one sequence of 4,096 tokens: decoded, or a prompt if the model is no decoder."""
+        context = self.context or USUAL_CONTEXT
+        return Workload(DECODE if self.has_cache else PREFILL, 1, 0 if self.context else context)
+
+    def describe(self) -> dict[str, str]:
+        """Return what people ask of a model: parameters, bytes, and the cache of a token."""
+        totals = self.totals
+        found = {"parameters": f"{totals.parameters / 1e9:,.3f} billion"}
+        if any(one.copies > 1 for block in self.blocks for one in block.matrices):
+            found["active"] = f"{totals.active / 1e9:,.3f} billion parameters for a token"
+        found["layers"] = self._kinds()
+        found["weights"] = f"{totals.size / 2**30:,.2f} GiB ({totals.size / 1e9:,.2f} GB)"
+        if totals.cache is not None:
+            found["KV cache"] = f"{totals.cache / 2**10:,.1f} KiB for each token of a sequence"
+        if totals.state:
+            bounded = f"{totals.state / 2**20:,.1f} MiB for each sequence, full windows and states"
+            found["KV cache"] += f", and {bounded}"
+        return found
+
+    def _kinds(self) -> str:
+        """Return how many blocks there are, and how many of them have what."""
+        having: Counter[str] = Counter()
+        for block in self.blocks:
+            mixer = block.mixer
+            if isinstance(mixer, Recurrence):
+                having["with a recurrence"] += 1
+            elif mixer is None:
+                having["without attention"] += 1
+            elif mixer.window:
+                having[f"with a window of {mixer.window:,} tokens"] += 1
+            elif mixer.latent:
+                having["with a latent cache"] += 1
+            experts = next((one for one in block.network if one.copies > 1), None)
+            if experts:
+                having[f"with {experts.active} of {experts.copies} experts for a token"] += 1
+        return ", ".join([str(len(self.blocks)), *(f"{n} {what}" for what, n in having.items())])
 
     def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:
         """Return the embedding, the blocks, and the scores."""
@@ -190,14 +392,15 @@ class Transformer(LayerModel):
                 "phase is 'decode', and the model generates no tokens; expected prefill or "
                 "training."
             )
+        self._check_parallel(workload)
         context = workload.context or self.context
         tokens = workload.batch * (1 if workload.phase == DECODE else context)
-        width = self.blocks[0].width
-        found = [self._outer(self.first, 0, workload, tokens, width)]
-        for number, block in enumerate(self.blocks, 1):
-            found.append(self._block(block, number, workload, tokens, context))
-        last = len(self.blocks) + 1
-        found.append(self._outer(self.last, last, workload, tokens, self.blocks[-1].width))
+        predicting = self.predicting if workload.phase == TRAINING else ()
+        found = [
+            self._embedding(workload, tokens),
+            *(self._block(one, workload, tokens, context) for one in (*self.blocks, *predicting)),
+            self._scores(workload, tokens),
+        ]
         if workload.measured_on:
             from boundmark.datasets.layers.kernel_tables import measured
 
@@ -208,99 +411,137 @@ class Transformer(LayerModel):
         """Return embedding and scores if they share parameters."""
         if not self.is_tied:
             return ()
-        last = len(self.blocks) + 1
-        shared = min(
-            self._weights(0, self.first_parameters, workload),
-            self._weights(last, self.last_parameters, workload),
-        )
+        last = len(self.blocks) + sum(self.outer_in(workload)) - 1
+        shared = min(_kept(one.parameters, one.size, workload) for one in (self.first, self.last))
         return ((0, last, shared),)
 
     def scored(self, workload: Workload, tokens: int) -> int:
         """Return the number of tokens that are scored: only the last one of a prompt."""
         return workload.batch if workload.phase == PREFILL and self.has_cache else tokens
 
-    def _weights(self, number: int, parameters: int, workload: Workload) -> int:
-        """Return the bytes of a layer's parameters, and in training of all that belongs to them."""
-        if workload.phase == TRAINING:
-            return ADAM_BYTES * parameters
-        return round(self._read(number, parameters, workload))
+    def _check_parallel(self, workload: Workload) -> None:
+        """Refuse numbers of parallel devices that heads do not divide into."""
+        parallel = workload.tensor_parallel
+        for block in self.blocks:
+            mixer = block.mixer
+            if parallel == 1 or not isinstance(mixer, Attention):
+                continue
+            if mixer.heads % parallel or max(mixer.shared, parallel) % min(mixer.shared, parallel):
+                raise InvalidInputError(
+                    f"tensor_parallel is {parallel}, and layer {block.name!r} has {mixer.heads} "
+                    f"heads, {mixer.shared} of them with keys and values of their own; expected a "
+                    "divisor of both, or of the heads and a multiple of the others."
+                )
+            is_kept_often = mixer.latent is not None or mixer.shared < parallel
+            if is_kept_often and workload.smallest_tensor_parallel != parallel:
+                raise InvalidInputError(
+                    f"tensor_parallel is {workload.smallest_tensor_parallel} on some devices and "
+                    f"{parallel} on others, which have to keep keys and values of layer "
+                    f"{block.name!r} several times; expected one number for all."
+                )
 
-    def _read(self, number: int, parameters: float, workload: Workload) -> float:
-        """Return the bytes of a layer's parameters that a pass reads."""
-        if workload.phase == TRAINING:
-            return parameters * ACTIVATION_BYTES
-        if not workload.weight_bits and number in self.sizes:
-            return self.sizes[number]
-        return parameters * (workload.weight_bits or self.bits) / 8
-
-    def _outer(
-        self, name: str, number: int, workload: Workload, tokens: int, width: int
-    ) -> LayerFacts:
-        """Return embedding or scores: rows are looked up, or all are multiplied."""
+    def _embedding(self, workload: Workload, tokens: int) -> LayerFacts:
+        """Return the embedding, whose rows are looked up."""
         times, ways = _passes(workload)
-        parameters = self.last_parameters if number else self.first_parameters
-        if number:
-            tokens = self.scored(workload, tokens)
+        one, through = self.first, tokens * self.blocks[0].width * ACTIVATION_BYTES
+        # In training, its input of 16 bits ([KORTHIKANTI23], Section 4.3).
+        held = through if workload.phase == TRAINING else 0
+        return LayerFacts(
+            one.name,
+            (Operation(0.0, times * 2.0 * through),),
+            _kept(one.parameters, one.size, workload),
+            held,
+            ways * through,
+            round(_read(one.parameters, one.size, workload)),
+            reductions=ways,
+            reduced=float(ways * through),
+        )
+
+    def _scores(self, workload: Workload, tokens: int) -> LayerFacts:
+        """Return the scores, which multiply each scored token with all words."""
+        times, ways = _passes(workload)
+        one, width = self.last, self.blocks[-1].width
+        tokens = self.scored(workload, tokens)
         through = tokens * width * ACTIVATION_BYTES
-        if number and parameters:
-            read = self._read(number, parameters, workload)
-            operation = Operation(times * 2.0 * tokens * parameters, times * (read + through))
-        else:
-            operation = Operation(0.0, times * 2.0 * through)
+        read = _read(one.parameters, one.size, workload)
+        operation = Operation(0.0, times * 2.0 * through)
+        words = one.multiplied // width
+        if one.multiplied:
+            operation = Operation(times * 2.0 * tokens * one.multiplied, times * (read + through))
         held = 0
         if workload.phase == TRAINING:
             # An input of 16 bits, and scores of 32 bits ([KORTHIKANTI23], Section 4.3).
-            scores = parameters // width if number else 0
-            held = tokens * (ACTIVATION_BYTES * width + 4 * scores)
-        weights = self._weights(number, parameters, workload)
-        alone = round(self._read(number, parameters, workload))
-        return LayerFacts(name, (operation,), weights, held, ways * through, alone)
+            held = tokens * (ACTIVATION_BYTES * width + 4 * words)
+        return LayerFacts(
+            one.name,
+            (operation,),
+            _kept(one.parameters, one.size, workload),
+            held,
+            ways * through,
+            round(read),
+            reductions=ways,
+            # Scores are gathered, which takes half as long as to sum them up.
+            reduced=ways * tokens * words * ACTIVATION_BYTES / 2,
+        )
 
-    def _block(
-        self, block: Block, number: int, workload: Workload, tokens: int, context: int
-    ) -> LayerFacts:
+    def _block(self, block: Block, workload: Workload, tokens: int, context: int) -> LayerFacts:
         times, ways = _passes(workload)
-        is_decoding = workload.phase == DECODE
-        seen = block.attended(context)
-        pairs = tokens * (seen if is_decoding or not block.is_causal else (seen + 1) / 2)
-        # Keys and values in a latent space are as wide as there for all heads.
-        deep = block.head if block.latent is None else block.latent.rank + block.latent.rotary
-        if block.latent is not None and not is_decoding:
-            deep = block.latent.plain + block.latent.rotary
-        cache = block.cache_entries * (workload.cache_bits or CACHE_BITS) / 8
-        share = self._read(number, 1.0 * block.parameters, workload) / block.parameters
-        outside = block.attention_parameters
-        met = block.experts_met(tokens) * block.expert_parameters + block.common_parameters
-        each = max(1, block.active) if block.experts else 1
-        multiplied = each * block.expert_parameters + block.common_parameters
         through = tokens * ACTIVATION_BYTES
-        lanes = block.width + block.head * (block.heads + block.shared)
-        projections = Operation(2.0 * tokens * outside, outside * share + 2 * through * lanes)
-        entries = workload.batch * seen * cache
-        crossed = 2 if block.is_crossed else 1
-        attention = Operation(
-            4.0 * pairs * block.heads * deep * crossed,
-            entries * crossed + 2 * through * block.heads * block.head,
-        )
-        network = Operation(
-            2.0 * tokens * multiplied,
-            met * share + 2 * through * (block.width + each * block.inner + block.common),
-        )
-        weights = self._weights(number, block.parameters, workload)
-        if workload.phase != TRAINING and self.has_cache:
-            weights += round(entries * crossed)
-        held = tokens * block.width * KEPT_BYTES if workload.phase == TRAINING else 0
-        # What a decoder hands on includes what its encoder has found.
-        output = ways * through * block.width * crossed
-        operations = (projections, attention, network)
+        operations, held, crossed, reductions = [], 0.0, 1, 0
+        if block.projections:
+            lanes = sum(one.outputs for one in block.projections)
+            operations.append(_product(block.projections, tokens, lanes, workload))
+            reductions += ways
+        mixer = block.mixer
+        if mixer is not None:
+            bits = workload.cache_bits or self.cache_bits or CACHE_BITS
+            cached = mixer.cached(context, workload.tensor_parallel) * bits / 8
+            alone = mixer.cached(context, 1) * bits / 8
+            is_decoding = workload.phase == DECODE
+            operations.append(mixer.operation(workload.batch, context, is_decoding, alone))
+            crossed = 2 if isinstance(mixer, Attention) and mixer.is_crossed else 1
+            if workload.phase != TRAINING and self.has_cache:
+                held = workload.batch * cached
+        if block.network:
+            operations.append(_product(block.network, tokens, block.width + block.lanes, workload))
+            reductions += ways
+        if workload.phase == TRAINING:
+            held = tokens * block.width * KEPT_BYTES
         return LayerFacts(
             block.name,
             tuple(Operation(times * one.flops, times * one.moved) for one in operations),
-            weights,
-            held,
-            round(output),
-            round(self._read(number, block.parameters, workload)),
+            _kept(block.parameters, block.size, workload),
+            math.ceil(held),
+            # What a decoder hands on includes what its encoder has found.
+            ways * through * block.width * crossed,
+            round(_read(block.parameters, block.size, workload)),
+            reductions=reductions,
+            reduced=float(reductions * through * block.width),
         )
+
+
+def _product(matrices: Sequence[Matrix], tokens: int, lanes: int, workload: Workload) -> Operation:
+    """Return the work and traffic of a token's matrices, with `lanes` dimensions in and out."""
+    read = math.fsum(
+        _read(one.parameters, one.size, workload) * one.read(tokens) / max(1, one.size)
+        for one in matrices
+    )
+    work = 2.0 * tokens * sum(one.met for one in matrices)
+    return Operation(work, read + 2 * ACTIVATION_BYTES * tokens * lanes)
+
+
+def _read(parameters: int, size: int, workload: Workload) -> float:
+    """Return the bytes of parameters that a pass reads: as stored, unless the user says bits."""
+    if workload.phase == TRAINING:
+        return parameters * ACTIVATION_BYTES
+    return parameters * workload.weight_bits / 8 if workload.weight_bits else size
+
+
+def _kept(parameters: int, size: int, workload: Workload) -> int:
+    """Return the bytes of parameters, and in training of all that belongs to them."""
+    if workload.phase == TRAINING:
+        return ADAM_BYTES * parameters
+    return round(_read(parameters, size, workload))
 
 
 def _passes(workload: Workload) -> tuple[int, int]:

@@ -14,6 +14,13 @@ def _default(name: str, summary: str, function: str) -> Method:
 
 
 METHODS: tuple[Method, ...] = (
+    Method(
+        name="interleave",
+        problem="layers",
+        kind="heuristic",
+        summary="Virtual stages of even sizes, improved by moving layers between them.",
+        run=Deferred("boundmark.heuristics.layers.interleave:run"),
+    ),
     _default(
         "vllm-even", "Even counts of layers, the rest from the last stage but one on.", "vllm"
     ),
@@ -40,6 +47,11 @@ METHODS: tuple[Method, ...] = (
         "megatron_outer",
     ),
     _default(
+        "megatron-interleaved",
+        "Equal counts in all virtual stages, if they divide.",
+        "megatron_interleaved",
+    ),
+    _default(
         "deepspeed-uniform", "Equal counts of all layers, the first ones one more.", "uniform"
     ),
     _default(
@@ -49,5 +61,10 @@ METHODS: tuple[Method, ...] = (
     ),
     _default(
         "torchtitan-weighted", "Even counts, embedding and output as a layer each.", "torchtitan"
+    ),
+    _default(
+        "torchtitan-interleaved",
+        "Even counts in all virtual stages, embedding and output as a layer each.",
+        "torchtitan_interleaved",
     ),
 )

@@ -15,13 +15,13 @@ accelerate
     layers are never split. What does not fit goes to the CPU there, and is refused here.
 llama.cpp
     `load_tensors` in src/llama-model.cpp, ggml-org/llama.cpp at a5410f04, with `-ngl 99` and
-    without `-ts`: layer i of L, and the output as layer L, go to the first device whose share of
-    free memory, with those before, is above i / (L + 1). The input layer, on the CPU there, is with
-    layer 0.
+    without `-ts`, which is a split by free memory; see `counts_by_shares`. The input layer, on the
+    CPU there, is with layer 0; with the option `rules` it takes nothing on that device.
 Megatron-LM
     `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py, NVIDIA/Megatron-LM
     at 767a8a81: counts are equal or refused; with `--account-for-embedding-in-pipeline-split` and
-    `--account-for-loss-in-pipeline-split`, embedding and loss are a layer each.
+    `--account-for-loss-in-pipeline-split`, embedding and loss are a layer each. Layers that predict
+    further words are with the loss. With virtual stages, all parts of all ranks are equal.
 DeepSpeed
     `partition_uniform` and `partition_balanced` in deepspeed/runtime/utils.py,
     deepspeedai/DeepSpeed at e466bd53, as `PipelineModule(partition_method="uniform" |
@@ -29,10 +29,10 @@ DeepSpeed
     fills stages from the front is taken here.
 torchtitan
     `generate_llm_fqn_per_model_part` in torchtitan/distributed/pipeline_parallel.py,
-    pytorch/torchtitan at fb3b230e, with input and output weight 1, and one stage per device.
+    pytorch/torchtitan at fb3b230e, with input and output weight 1, and one stage per device, or
+    several with a looped schedule, which puts stage j on rank j mod pp.
 """
 
-import bisect
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -40,20 +40,34 @@ from typing import Any
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.layers import LayerAssignment, LayersInstance
+from boundmark.problems.layers.llama_cpp import counts_by_shares
 from boundmark.problems.method import Budget, Progress
 
 BUFFER = (5, 4)
 
 
-def report(instance: LayersInstance, counts: Sequence[int], progress: Progress) -> None:
-    """Report the assignment that gives each device a number of consecutive layers.
+def report(
+    instance: LayersInstance, counts: Sequence[int], progress: Progress, virtual: int = 1
+) -> None:
+    """Report the assignment whose parts have these numbers of consecutive layers.
+
+    Parameters
+    ----------
+    virtual
+        Virtual stages that the rule knows: part j is on device j mod p of p.
 
     Raises
     ------
     UnsupportedError
-        If it does not fit into memory, or joined layers are apart.
+        If it does not fit into memory, joined layers are apart, or devices have several parts.
     """
-    devices = [device for device, count in enumerate(counts) for _ in range(count)]
+    if instance.virtual_stages != virtual:
+        raise UnsupportedError(
+            f"virtual_stages is {instance.virtual_stages}, and the tool gives each device one run "
+            "of layers; expected virtual_stages=1."
+        )
+    size = len(counts) // virtual
+    devices = [part % size for part, count in enumerate(counts) for _ in range(count)]
     solution = LayerAssignment(frozen(devices))
     try:
         instance.objective(solution)
@@ -170,16 +184,6 @@ def accelerate_balanced_low_0(
     _accelerate(instance, balanced_limits(instance, low_zero=True), progress)
 
 
-def by_shares(layers: int, shares: Sequence[int]) -> list[int]:
-    """Return llama.cpp's counts of the repeated layers and the output, by shares of the devices."""
-    total = sum(shares)
-    splits = [share / total for share in itertools.accumulate(shares)]
-    counts = [0] * len(shares)
-    for at in range(layers + 1):
-        counts[min(bisect.bisect_right(splits, at / (layers + 1)), len(shares) - 1)] += 1
-    return counts
-
-
 def llama_cpp(
     instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
@@ -188,34 +192,61 @@ def llama_cpp(
     layers = instance.chain.layers - before - max(1, behind)
     if layers < 0:
         raise UnsupportedError("there is no layer besides the output; the tool expects some.")
-    counts = by_shares(layers, _memory(instance))
+    counts = counts_by_shares(layers, _memory(instance))
     counts[min(at for at, count in enumerate(counts) if count)] += before
     counts[max(at for at, count in enumerate(counts) if count)] += max(0, behind - 1)
     report(instance, counts, progress)
+
+
+def equal(layers: int, stages: int) -> list[int]:
+    """Return equal counts.
+
+    Raises
+    ------
+    UnsupportedError
+        If layers do not divide by stages.
+    """
+    if layers % stages or layers == 0:
+        raise UnsupportedError(
+            f"{layers} layers do not divide by {stages} stages, as the tool asks."
+        )
+    return [layers // stages] * stages
 
 
 def megatron_uniform(
     instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
     """Report equal counts, with embedding and loss on the first and the last stage."""
-    layers, stages = _repeated(instance), len(instance.chain.devices)
-    if layers % stages or layers == 0:
-        raise UnsupportedError(
-            f"{layers} layers do not divide by {stages} stages, as the tool asks."
-        )
-    report(instance, with_outer(instance, [layers // stages] * stages), progress)
+    counts = equal(_repeated(instance), len(instance.chain.devices))
+    report(instance, with_outer(instance, counts), progress)
 
 
 def megatron_outer(
     instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
     """Report equal counts of all layers, embedding and loss among them."""
-    layers, stages = instance.chain.layers, len(instance.chain.devices)
-    if layers % stages:
+    # Layers that predict further words do not count, and are with the loss.
+    predicting = max(0, instance.chain.outer[1] - 1)
+    counts = equal(instance.chain.layers - predicting, len(instance.chain.devices))
+    counts[-1] += predicting
+    report(instance, counts, progress)
+
+
+def _refuse_single_stages(instance: LayersInstance) -> None:
+    if instance.virtual_stages == 1:
         raise UnsupportedError(
-            f"{layers} layers do not divide by {stages} stages, as the tool asks."
+            "virtual_stages is 1, and the rule is for several parts on a device; expected more."
         )
-    report(instance, [layers // stages] * stages, progress)
+
+
+def megatron_interleaved(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report equal counts in all virtual stages, with embedding and loss in first and last one."""
+    _refuse_single_stages(instance)
+    virtual = instance.virtual_stages
+    counts = equal(_repeated(instance), virtual * len(instance.chain.devices))
+    report(instance, with_outer(instance, counts), progress, virtual)
 
 
 def uniform_counts(layers: int, stages: int) -> list[int]:
@@ -269,13 +300,33 @@ def torchtitan(
     instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
     """Report torchtitan's split, one stage per device."""
-    stages, layers = len(instance.chain.devices), _repeated(instance)
+    report(instance, weighted(instance, len(instance.chain.devices)), progress)
+
+
+def torchtitan_interleaved(
+    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report torchtitan's split for looped schedules."""
+    _refuse_single_stages(instance)
+    virtual = instance.virtual_stages
+    counts = weighted(instance, virtual * len(instance.chain.devices))
+    report(instance, counts, progress, virtual)
+
+
+def weighted(instance: LayersInstance, stages: int) -> list[int]:
+    """Return torchtitan's counts, for which embedding and output are a layer each.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are more stages than that.
+    """
+    layers = _repeated(instance)
     effective = layers + 2
     if stages > effective:
         raise UnsupportedError(f"{stages} stages are more than the {effective} layers that count.")
     if stages == 1:
-        report(instance, [instance.chain.layers], progress)
-        return
+        return [instance.chain.layers]
     counts = uniform_counts(effective, stages)
     counts[0] -= 1
     counts[-1] -= 1
@@ -287,4 +338,4 @@ def torchtitan(
     before, behind = instance.chain.outer
     counts[0] += before
     counts[-1] += behind
-    report(instance, counts, progress)
+    return counts

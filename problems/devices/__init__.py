@@ -5,6 +5,7 @@ from boundmark.problems.devices.measured_times import FORMAT as TIMES_FORMAT
 from boundmark.problems.devices.registry import (
     SUFFIX,
     Registry,
+    canonical_device_name,
     cost_model_of,
     default_device,
     find_device,
@@ -21,6 +22,7 @@ __all__ = [
     "Device",
     "Link",
     "Registry",
+    "canonical_device_name",
     "cost_model_of",
     "default_device",
     "find_device",

@@ -66,6 +66,10 @@ class Device:
     measured
         Seconds of each operation of one model by name, which are its times then; None if they
         follow from rates.
+    aliases
+        What else people call it.
+    is_computer
+        Whether it is the processor of a computer, so that two of them are two computers.
     """
 
     name: str
@@ -77,6 +81,8 @@ class Device:
     link: Link | None = None
     fuses: bool = False
     measured: Mapping[str, float] | None = None
+    aliases: tuple[str, ...] = ()
+    is_computer: bool = False
 
     def __post_init__(self) -> None:
         if not self.peak_rate:

@@ -5,6 +5,7 @@ ends in the unit, and values become SI units.
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
@@ -20,6 +21,7 @@ from boundmark.problems.devices.cluster import (
     check_non_negative,
     check_positive,
 )
+from boundmark.problems.devices.names import by_spelling, device_called
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
 
@@ -111,7 +113,7 @@ def quantity(
 LINK_FIELDS = [*spellings("bandwidth", BANDWIDTH), *spellings("latency", DURATION)]
 
 DEVICE_FIELDS = [
-    *("source", "link"),
+    *("source", "link", "aliases", "is_computer"),
     *spellings("peak", RATE),
     *spellings("memory_bandwidth", BANDWIDTH),
     *spellings("memory", MEMORY),
@@ -122,6 +124,9 @@ DEVICE_FIELDS = [
 CLUSTER_FIELDS = ["source", "devices", "links", *LINK_FIELDS]
 
 SOURCE = "where the numbers come from"
+
+# Another name of a device: hyphens stand for the spaces that people write as well.
+ALIAS = re.compile(r"\w[\w.-]*")
 
 
 def read_document(path: Path) -> Mapping[str, Any]:
@@ -175,10 +180,11 @@ def read_clusters(document: Mapping[str, Any], devices: Mapping[str, Device]) ->
     """
     with naming("clusters"):
         tables = as_table(document.get("clusters", {}))
+    called = by_spelling(devices)
     clusters = {}
     for name, table in tables.items():
         with naming(f"clusters.{name}"):
-            clusters[name] = _cluster(name, as_table(table), devices)
+            clusters[name] = _cluster(name, as_table(table), called, [*devices])
     return clusters
 
 
@@ -202,7 +208,21 @@ def _device(name: str, table: Mapping[str, Any]) -> Device:
         op_overhead=float(quantity(table, "op_overhead", DURATION, may_be_zero=True)),
         source=required_text(table, "source", SOURCE),
         link=link,
+        aliases=_aliases(table),
+        is_computer=optional_flag(table, "is_computer"),
     )
+
+
+def _aliases(table: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what else a device is called; names are in a table of results, and in lists."""
+    given = table.get("aliases", [])
+    if not isinstance(given, list) or not all(
+        isinstance(alias, str) and ALIAS.fullmatch(alias) for alias in given
+    ):
+        raise InvalidInputError(
+            f"aliases is {quoted(given)}; expected a list of names without spaces."
+        )
+    return tuple(given)
 
 
 def _peak_rates(table: Mapping[str, Any]) -> dict[str, float]:
@@ -214,21 +234,22 @@ def _peak_rates(table: Mapping[str, Any]) -> dict[str, float]:
         return {dtype: float(number(rate, dtype) * unit) for dtype, rate in rates.items()}
 
 
-def _cluster(name: str, table: Mapping[str, Any], devices: Mapping[str, Device]) -> Cluster:
+def _cluster(
+    name: str, table: Mapping[str, Any], called: Mapping[str, Device], known: Sequence[str]
+) -> Cluster:
     check_fields(table, CLUSTER_FIELDS)
     given = required(table, "devices", "a table of names and kinds of devices")
     with naming("devices"):
-        kinds = as_table(given)
-        for member, kind in kinds.items():
-            if not isinstance(kind, str) or kind not in devices:
+        members = {}
+        for member, kind in as_table(given).items():
+            device = device_called(kind, called) if isinstance(kind, str) else None
+            if device is None:
                 raise InvalidInputError(
-                    f"{member} is {quoted(kind)}; expected one of {', '.join(devices)}."
+                    f"{member} is {quoted(kind)}; expected one of {', '.join(known)}."
                 )
+            members[member] = device
     source = required_text(table, "source", SOURCE)
-    links = read_links(table, list(kinds), source)
-    return Cluster.from_links(
-        name, {member: devices[kind] for member, kind in kinds.items()}, links, source
-    )
+    return Cluster.from_links(name, members, read_links(table, list(members), source), source)
 
 
 def as_table(value: Any) -> Mapping[str, Any]:
@@ -287,6 +308,20 @@ def required_text(table: Mapping[str, Any], field: str, what: str) -> str:
     return " ".join(value.split())
 
 
+def optional_flag(table: Mapping[str, Any], field: str) -> bool:
+    """Return a field's value, or false if it is missing.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is neither true nor false.
+    """
+    value = table.get(field, False)
+    if type(value) is not bool:
+        raise InvalidInputError(f"{field} is {value!r}; expected true or false.")
+    return value
+
+
 # In a matrix, where there is no link.
 NO_LINK = "-"
 
@@ -336,9 +371,7 @@ def _from_list(
             tail, head = (
                 required_text(table, end, "the name of a device") for end in ("from", "to")
             )
-            is_symmetric = table.get("symmetric", False)
-            if type(is_symmetric) is not bool:
-                raise InvalidInputError(f"symmetric is {is_symmetric!r}; expected true or false.")
+            is_symmetric = optional_flag(table, "symmetric")
             for ends in [(tail, head), (head, tail)] if is_symmetric else [(tail, head)]:
                 if ends in links:
                     raise InvalidInputError(

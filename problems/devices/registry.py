@@ -4,13 +4,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
 from boundmark.problems.devices.measured_times import is_times_file, load_times, with_times
+from boundmark.problems.devices.names import (
+    by_spelling,
+    device_called,
+    short_names,
+    squeezed,
+)
 from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.files import naming
 
@@ -24,6 +30,9 @@ FUSION = "+fusion"
 # Behind the name of a cluster, before each ``MEMBER=FILE``.
 TIMES_OF_MEMBER = re.compile(r"\+(?=[^+=/\\]+=)")
 
+# A file, and behind a colon which of its devices and clusters.
+_PART_OF_FILE = re.compile(r"(.+\.toml):([^/\\:]+)", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Registry:
@@ -36,6 +45,42 @@ class Registry:
     def all(self) -> dict[str, Device | Cluster]:
         """Devices and clusters by name, devices first."""
         return {**self.devices, **self.clusters}
+
+    @cached_property
+    def spellings(self) -> dict[str, Device]:
+        """Devices by all that they are called, see `names.by_spelling`."""
+        return by_spelling(self.devices)
+
+    @property
+    def taken(self) -> set[str]:
+        """What no other device or cluster may be called, in the spelling of `names.squeezed`."""
+        return {*self.spellings, *map(squeezed, self.clusters)}
+
+    def called(self, text: str) -> Device | Cluster | None:
+        """Return the device or cluster that a text names in any spelling; None if none."""
+        if text in self.all:
+            return self.all[text]
+        clusters = {squeezed(name): cluster for name, cluster in self.clusters.items()}
+        return clusters.get(squeezed(text)) or device_called(text, self.spellings)
+
+    def find(self, text: str) -> Device | Cluster:
+        """Return the device or cluster that a text names in any spelling.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none, with the names that come near.
+        """
+        found = self.called(text)
+        if found is not None:
+            return found
+        known = dict(self.all)
+        for device in self.devices.values():
+            for name in (*device.aliases, *short_names(device.name)):
+                # A short name that could mean several devices means none.
+                if squeezed(name) in self.spellings:
+                    known.setdefault(name, device)
+        return find("device or cluster", text.lower(), known)
 
 
 @cache
@@ -64,14 +109,11 @@ def load_device_file(path: Path) -> Registry:
     document = read_document(path)
     with naming(path):
         devices = read_devices(document)
+        _refuse_taken([*devices, *(alias for one in devices.values() for alias in one.aliases)])
         clusters = read_clusters(document, {**shipped().devices, **devices})
-        for name in (*devices, *clusters):
-            if name in shipped().all:
-                raise InvalidInputError(
-                    f"{name!r} comes with boundmark; expected another name, so that results with "
-                    "this one can be compared."
-                )
-            if name in devices and name in clusters:
+        _refuse_taken(clusters)
+        for name in clusters:
+            if name in devices:
                 raise InvalidInputError(
                     f"{name!r} names a device and a cluster; expected a name for each."
                 )
@@ -80,17 +122,47 @@ def load_device_file(path: Path) -> Registry:
     return Registry(devices, clusters)
 
 
+def _refuse_taken(names: Iterable[str]) -> None:
+    """Refuse names of a user's that devices and clusters of ours have."""
+    for name in names:
+        if squeezed(name) in shipped().taken:
+            raise InvalidInputError(
+                f"{name!r} comes with boundmark; expected another name, so that results with this "
+                "one can be compared."
+            )
+
+
 def is_device_file(name: str) -> bool:
     """Whether a user's name of a device or cluster has files in it, ``.toml`` or ``.json``."""
     bare = name.removesuffix(FUSION)
-    return bare.lower().endswith(SUFFIX) or is_times_file(bare)
+    in_file = bare.lower().endswith(SUFFIX) or _PART_OF_FILE.fullmatch(bare) is not None
+    return in_file or is_times_file(bare)
+
+
+@cache
+def canonical_device_name(text: str) -> str:
+    """Return the full name of the device that comes with boundmark and that a text names.
+
+    Any other text, such as a device of the user's own, stays as it is.
+
+    Examples
+    --------
+    >>> canonical_device_name("A100-80GB")
+    'nvidia-a100'
+    >>> canonical_device_name("my-npu")
+    'my-npu'
+    """
+    device = device_called(text, shipped().spellings)
+    return text if device is None else device.name
 
 
 def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     """Return the device or cluster that a user names: by its name, or by a file that has one.
 
-    Of a file, it is the only cluster or, if there is none, the only device. With ``+fusion`` behind
-    the name or file, it is the same hardware with a runtime that fuses operations.
+    Names may be spelt as people do: ``rtx4090``, ``H100-SXM``, ``V100-16GB`` (the same device with
+    other memory). Of a file, it is the only cluster or, if there is none, the only device; or the
+    one behind a colon, ``FILE.toml:NAME``. With ``+fusion`` behind the name or file, it is the same
+    hardware with a runtime that fuses operations.
 
     A file that ends in ``.json`` has measured times of one model, see `measured_times`. With
     ``+MEMBER=FILE`` behind the name or file of a cluster, that one of its devices has these times.
@@ -119,16 +191,20 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     if measured:
         return _with_times(find_device(head, folder), measured, folder or Path())
     if not is_device_file(name):
-        return find("device or cluster", name, shipped().all)
-    path = (folder or Path()) / name
+        return shipped().find(name)
+    part = _PART_OF_FILE.fullmatch(name)
+    path = (folder or Path()) / (part[1] if part else name)
     if is_times_file(name):
         return load_times(path, find_device)
     found = load_device_file(path)
+    if part:
+        return found.find(part[2])
     chosen: list[Device | Cluster] = [*(found.clusters or found.devices).values()]
     if len(chosen) > 1:
         names = ", ".join(item.name for item in chosen)
         raise InvalidInputError(
-            f"{path} has {names}; expected one cluster, or else one device, in a file."
+            f"{path} has {names}; expected one cluster, or else one device, in a file, or a name "
+            f"behind it, such as {path.name}:{chosen[0].name}."
         )
     return chosen[0]
 

@@ -1,29 +1,35 @@
 """`layers`: a chain of layers cut into stages, for devices that differ and have limited memory."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.assignment import NAMING, TABLE, LayerAssignment, Stage
-from boundmark.problems.layers.chain import LayerChain
-from boundmark.problems.layers.costs import chain_of
+from boundmark.problems.layers.chain import MOST_DEVICES, LayerChain, Origin
+from boundmark.problems.layers.costs import MEASURED, ROOFLINE, chain_of, cost_words
 from boundmark.problems.layers.fleet import EXPECTED, read_fleet
+from boundmark.problems.layers.flights import EXPECTED as EXPECTED_IN_FLIGHT
+from boundmark.problems.layers.flights import INTERLEAVED, ONE_F_ONE_B, STAGES, read_in_flight
 from boundmark.problems.layers.graph_cuts import GraphLayers
-from boundmark.problems.layers.instance import GOALS, ORDERS, LayersInstance, StageLoad
+from boundmark.problems.layers.instance import GOALS, LATENCY, ORDERS, LayersInstance, StageLoad
 from boundmark.problems.layers.model import (
     AS_GIVEN,
     PHASES,
+    TRAINING,
     LayerFacts,
     LayerModel,
     Operation,
     Workload,
 )
+from boundmark.problems.layers.tool_formats import NO_RULES, TOOLS, under_rules
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.problem import Problem
 
 MEMORY_PERCENT = 90
 
-ROOFLINE, MEASURED = "roofline", "measured"
+# Of language models, if none are given.
+USUAL_DEVICE = "H100"
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class TextParameter:
     expected: str
     default_text: str
     default: str = ""
+    check_text: Callable[[str], object] = str
 
     separator = ";"
 
@@ -45,9 +52,21 @@ class TextParameter:
 
     def check(self, value: object) -> str:
         """Return the value if it is a text; its content is checked when the model is read."""
+        if type(value) is int:
+            value = str(value)
         if not isinstance(value, str) or len(value) > 1000:
             raise InvalidInputError(f"{self.name} is {quoted(value)}; expected {self.expected}.")
+        self.check_text(value)
         return value
+
+
+class RulesParameter(ChoiceParameter):
+    """A choice among more names than a line of `--help` has room for."""
+
+    @property
+    def metavar(self) -> str:
+        """What is chosen; the names are in the summary."""
+        return "TOOL"
 
 
 def _adapt(source: ComputationGraph | LayerModel | LayerChain) -> LayerModel | LayerChain:
@@ -57,13 +76,21 @@ def _adapt(source: ComputationGraph | LayerModel | LayerChain) -> LayerModel | L
 def _instance(
     source: LayerModel | LayerChain, *, goal: str, device_order: str, micro_batches: int,
     devices: str, memory_percent: int, phase: str, batch: int, context: int, weight_bits: int,
-    cache_bits: int, costs: str, layers: str,
+    cache_bits: int, costs: str, layers: str, tensor_parallel: int, rules: str, in_flight: str,
+    virtual_stages: int,
 ) -> LayersInstance:  # fmt: skip
-    """Return an instance, together with the given options that its chain was made with."""
+    """Return an instance, together with the options that its chain was made with."""
+    taken: list[str] = []
+    if isinstance(source, LayerModel) and (usual := source.usual_workload()):
+        phase, batch, context = _completed(usual, phase, batch, context, taken)
+        if not devices:
+            workload = Workload(phase, batch, context, weight_bits, cache_bits)
+            devices = _enough_devices(source, workload, micro_batches, tensor_parallel)
+            taken.append(f"devices are not given; {devices} are taken, whose memory is enough")
     given: dict[str, int | str] = {
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
         "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits, "costs": costs,
-        "layers": layers,
+        "layers": layers, "tensor_parallel": tensor_parallel,
     }  # fmt: skip
     defaults = {one.name: one.default for one in PROBLEM.parameters}
     made_of = {name: value for name, value in given.items() if value != defaults[name]}
@@ -72,16 +99,73 @@ def _instance(
             raise InvalidInputError(
                 f"{next(iter(made_of))} is given, and the layers come with times; expected none."
             )
-        return LayersInstance(source, goal, device_order, micro_batches)
-    fleet = read_fleet(devices)
+        chain = under_rules(source, rules, virtual_stages)
+        rule = _in_flight(in_flight, phase, goal, virtual_stages)
+        return LayersInstance(chain, goal, device_order, micro_batches, rule, virtual_stages)
+    fleet = read_fleet(devices, tensor_parallel)
     measured_on = tuple(kind.name for kind in fleet.kinds) if costs == MEASURED else ()
     if layers and not isinstance(source, GraphLayers):
         raise InvalidInputError(
             f"layers is {quoted(layers)}, and the model's layers are known; expected a graph."
         )
-    workload = Workload(phase, batch, context, weight_bits, cache_bits, measured_on, layers)
+    workload = Workload(
+        phase, batch, context, weight_bits, cache_bits, measured_on, layers,
+        tensor_parallel=max(fleet.degrees), smallest_tensor_parallel=min(fleet.degrees),
+    )  # fmt: skip
     chain = chain_of(source, workload, fleet, memory_percent)
-    return LayersInstance(replace(chain, made_of=made_of), goal, device_order, micro_batches)
+    origin = Origin(
+        cost_words(fleet, costs, source), source.describe(), (*taken, *fleet.notes),
+        phase, batch, context,
+    )  # fmt: skip
+    chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
+    rule = _in_flight(in_flight, phase, goal, virtual_stages)
+    found = LayersInstance(chain, goal, device_order, micro_batches, rule, virtual_stages)
+    found.check_memory()
+    return found
+
+
+def _completed(
+    usual: Workload, phase: str, batch: int, context: int, taken: list[str]
+) -> tuple[str, int, int]:
+    """Return phase, batch and context, the usual ones where none is given, and say so."""
+    if phase == AS_GIVEN:
+        phase = usual.phase
+        taken.append(f"phase is not given; {phase} is taken")
+    if not batch:
+        batch = usual.batch
+        taken.append(f"batch is not given; {batch} is taken, sequences of a micro-batch")
+    if not context and usual.context:
+        context = usual.context
+        taken.append(f"context is not given; {context:,} is taken, tokens of a sequence")
+    return phase, batch, context
+
+
+def _enough_devices(
+    source: LayerModel, workload: Workload, micro_batches: int, tensor_parallel: int
+) -> str:
+    """Return the fewest of the usual devices, a power of two, that have memory enough."""
+    layers = source.layers(workload)
+    device = read_fleet(USUAL_DEVICE).kinds[0]
+    memory = device.memory_bytes * MEMORY_PERCENT / 100
+    stages = 2
+    while stages * tensor_parallel < MOST_DEVICES:
+        needed = sum(one.weights + min(stages, micro_batches) * one.held for one in layers)
+        # Layers are whole, so that some memory stays free on each device.
+        if needed + stages * max(one.weights for one in layers) <= (
+            stages * tensor_parallel * memory
+        ):
+            break
+        stages *= 2
+    return f"{stages * tensor_parallel}x{USUAL_DEVICE}"
+
+
+def _in_flight(given: str, phase: str, goal: str, virtual_stages: int) -> int | str:
+    """Return how many micro-batches a stage holds: as given, or what a phase and a goal need."""
+    if given:
+        return read_in_flight(given)
+    if phase == TRAINING:
+        return INTERLEAVED if virtual_stages > 1 else ONE_F_ONE_B
+    return 1 if goal == LATENCY else STAGES
 
 
 PROBLEM = Problem(
@@ -107,16 +191,37 @@ PROBLEM = Problem(
         ),
         IntegerParameter(
             "micro_batches",
-            "number of micro-batches of a makespan, and the most in flight in training",
+            "number of micro-batches of a makespan, and the most in flight",
             1,
             8,
+        ),
+        TextParameter(
+            "in_flight",
+            "micro-batches in flight that each stage has memory for: a number; stages, one for "
+            "each stage; 1f1b, zb-h2 or interleaved, schedules of training",
+            "NUMBER|RULE",
+            EXPECTED_IN_FLIGHT,
+            "stages; 1 if the goal is latency; 1f1b or interleaved in training",
+            check_text=read_in_flight,
+        ),
+        IntegerParameter(
+            "virtual_stages",
+            "stages of each device, which take turns, as in interleaved schedules of training",
+            1,
+            1,
         ),
         TextParameter(
             "devices",
             "devices that stages run on, such as 2xA100-80GB,4xA10, or a cluster",
             "DEVICES",
             EXPECTED,
-            "those of the model's file",
+            "for a language model, as many H100 as it needs",
+        ),
+        IntegerParameter(
+            "tensor_parallel",
+            "number of equal devices in a row that act as one and split each layer among them",
+            1,
+            1,
         ),
         IntegerParameter(
             "memory_percent",
@@ -126,25 +231,25 @@ PROBLEM = Problem(
         ),
         ChoiceParameter(
             "phase",
-            "which phase of a language model runs; as-given for graphs and tables, which have "
-            "their times",
+            "which phase of a language model runs, by default decode; as-given for graphs and "
+            "tables, which have their times",
             PHASES,
             AS_GIVEN,
         ),
         IntegerParameter(
             "batch",
-            "number of sequences in a micro-batch; needed with a language model's configuration",
+            "number of sequences in a micro-batch of a language model",
             1,
             0,
-            "none",
+            "1",
         ),
         IntegerParameter(
             "context",
-            "number of tokens of a sequence, or of those in the cache when decoding; needed with a "
-            "language model's configuration",
+            "number of tokens of a sequence, or of those in the cache when decoding, of a language "
+            "model",
             1,
             0,
-            "none",
+            "4096",
         ),
         IntegerParameter(
             "weight_bits", "bits of each parameter", 1, 0, "those of the model's file"
@@ -155,6 +260,13 @@ PROBLEM = Problem(
             "where times of a model's layers come from; measured ones need aiconfigurator-core",
             (ROOFLINE, MEASURED),
             ROOFLINE,
+        ),
+        RulesParameter(
+            "rules",
+            "tool whose rules splits have to follow, e.g. that the embedding is with a layer: "
+            f"{', '.join(TOOLS)}",
+            (NO_RULES, *TOOLS),
+            NO_RULES,
         ),
         TextParameter(
             "layers",
@@ -167,8 +279,8 @@ PROBLEM = Problem(
     instance=_instance,
     instance_from_json=LayersInstance.from_json,
     solution_from_json=LayerAssignment.from_json,
-    immediate={"layer-reach": {"steps": 400_000}},
-    rounds=(("layer-reach",),),
+    immediate={"layer-reach": {"steps": 400_000}, "interleave": {}, "layer-load": {}},
+    rounds=(("layer-reach", "interleave", "layer-load"),),
     precedence=60,
     naming=NAMING,
     table=TABLE,

@@ -1,5 +1,6 @@
 """A chain of layers with costs on the devices that may run them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +16,30 @@ MOST_DEVICES = 1024
 MOST_LAYERS = 16384
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What is known of a chain beside its costs; no part of an instance's identity.
+
+    Attributes
+    ----------
+    costs
+        What its times rest on, in words.
+    facts
+        The model's size, by what it is called.
+    notes
+        What was taken for granted, as sentences.
+    phase, batch, context
+        What runs: sequences of a micro-batch, and tokens of a sequence; 0 where nobody knows.
+    """
+
+    costs: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    phase: str = ""
+    batch: int = 0
+    context: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class LayerChain:
     """n layers in their order, and devices of some types, which differ in costs, memory and links.
@@ -27,10 +52,10 @@ class LayerChain:
     time
         Ticks of each layer on each type, forward and, in training, backward pass, shape (T, n).
     weights
-        Bytes that each layer keeps on its device: parameters, state of an optimiser, a cache of
-        keys and values, shape (n,).
+        Bytes that each layer keeps on its device: parameters, state of an optimiser, shape (n,).
     held
-        Bytes that each layer keeps for each micro-batch in flight, shape (n,).
+        Bytes that each layer keeps for each micro-batch in flight, shape (n,): its cache of keys
+        and values, or activations in training.
     tied
         Triples ``(i, j, bytes)``: layers i < j share so many bytes, which a device that has both
         keeps once.
@@ -51,15 +76,16 @@ class LayerChain:
     outer
         How many layers at the beginning and at the end are none of the repeated ones: an embedding,
         and scores of words.
-    training
-        Whether a stage holds several micro-batches in flight, as many as there are stages from it
-        to the end (1F1B), and at most all.
     names
         One name per layer, for people; not part of an instance's identity.
     device_names
         One name per device, likewise.
     tick
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
+    made_of
+        The options that the chain was made with.
+    origin
+        What a chain that was made of a model says of it, likewise.
     """
 
     time: IntArray
@@ -73,11 +99,11 @@ class LayerChain:
     capacity: IntArray
     sizes: IntArray
     outer: tuple[int, int]
-    training: bool
     names: tuple[str, ...]
     device_names: tuple[str, ...]
     tick: str = "unit"
     made_of: dict[str, int | str] = field(default_factory=dict)
+    origin: Origin = Origin()
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.names) <= MOST_LAYERS:
@@ -206,8 +232,7 @@ class LayerChain:
                 f"the costs add up to {slowest + moved:.3g} ticks; expected at most 2^53, so use a "
                 "coarser tick."
             )
-        flights = len(self.devices) if self.training else 1
-        bytes_ = sum(map(int, self.weights)) + flights * sum(map(int, self.held))
+        bytes_ = sum(map(int, self.weights)) + sum(map(int, self.held))
         if max(bytes_, int(self.capacity.astype(object).max())) > LARGEST_TOTAL:
             raise InvalidInputError(
                 f"the layers take {bytes_:.3g} bytes; expected at most 2^53, so use a larger unit."

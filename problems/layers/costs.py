@@ -1,14 +1,18 @@
 """Times and memory of a model's layers on devices, by the roofline model."""
 
 import math
+from collections import Counter
+from typing import NamedTuple
 
 from boundmark.problems.arrays import frozen
-from boundmark.problems.devices import Device
+from boundmark.problems.devices import Device, Link, canonical_device_name
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import LayerChain
 from boundmark.problems.layers.fleet import Fleet
-from boundmark.problems.layers.model import TRAINING, LayerFacts, LayerModel, Workload
+from boundmark.problems.layers.model import LayerFacts, LayerModel, Workload
 from boundmark.problems.ticks import NANOSECONDS
+
+ROOFLINE, MEASURED = "roofline", "measured"
 
 # Devices without it compute models in bfloat16 in float16, as servers of models make users choose.
 _INSTEAD = {"bfloat16": "float16"}
@@ -21,7 +25,8 @@ def chain_of(
 
     A layer takes the longer of arithmetic and memory traffic of each operation, and the time to
     launch it ([ROOFLINE09]); a tensor the latency of the link, and its bytes at the link's
-    bandwidth.
+    bandwidth. A group of t devices has t times the rate, bandwidth and memory of one, and takes
+    the time of the all-reduces besides.
 
     Parameters
     ----------
@@ -34,9 +39,17 @@ def chain_of(
         If something is missing; of layers with measured times, a device's.
     """
     layers = model.layers(workload)
+    if max(fleet.degrees) > 1 and not any(layer.reductions for layer in layers):
+        raise InvalidInputError(
+            "devices are in groups that split layers, and the model does not say what its layers "
+            "send within a group; expected a language model's configuration, or single devices."
+        )
     operators = {name for layer in layers for name in layer.operators}
     for device in fleet.kinds:
         _check_times(device, operators)
+    stages = [
+        _StageDevice(*one) for one in zip(fleet.kinds, fleet.degrees, fleet.inner, strict=True)
+    ]
     kinds = sorted({(link.bandwidth, link.latency) for link in fleet.links.values()})
     number = {kind: at for at, kind in enumerate(kinds)}
     # A type of one device has no link to itself.
@@ -51,7 +64,7 @@ def chain_of(
     ]
     moved = [layer.output for layer in layers[:-1]]
     return LayerChain(
-        time=frozen([[_ticks(_seconds(x, d, model.dtype)) for x in layers] for d in fleet.kinds]),
+        time=frozen([[_ticks(_seconds(x, d, model.dtype)) for x in layers] for d in stages]),
         weights=frozen([layer.weights for layer in layers]),
         held=frozen([layer.held for layer in layers]),
         tied=model.tied(workload),
@@ -62,14 +75,44 @@ def chain_of(
         ),
         link=frozen(links),
         devices=fleet.types,
-        capacity=frozen([d.memory_bytes * memory_percent // 100 for d in fleet.kinds]),
+        capacity=frozen(
+            [d.degree * (d.device.memory_bytes * memory_percent // 100) for d in stages]
+        ),
         sizes=frozen([layer.parameters for layer in layers]),
-        outer=model.outer,
-        training=workload.phase == TRAINING,
+        outer=model.outer_in(workload),
         names=tuple(layer.name for layer in layers),
         device_names=fleet.names,
         tick="ns",
     )
+
+
+def cost_words(fleet: Fleet, costs: str, model: LayerModel) -> str:
+    """Return what the times of a model on some devices rest on, in words.
+
+    Examples
+    --------
+    ``"the roofline model of 4 nvidia-a100, 300 GB/s links"``.
+    """
+    names = [
+        f"{kind.name}*{degree}" if degree > 1 else kind.name
+        for kind, degree in zip(fleet.kinds, fleet.degrees, strict=True)
+    ]
+    counted = Counter(names[kind] for kind in fleet.types)
+    devices = " and ".join(
+        f"{count} {name}" if count > 1 else name for name, count in counted.items()
+    )
+    basis = "the roofline model of"
+    if costs == MEASURED:
+        basis = "measured times of kernels on"
+    elif any(kind.measured is not None for kind in fleet.kinds):
+        basis = "measured times of operators on"
+    elif model.has_times:
+        basis = "the times of the table, for"
+    rates = sorted({link.bandwidth / 1e9 for link in fleet.links.values()})
+    between = (
+        " to ".join(f"{rate:.3g}" for rate in dict.fromkeys((rates[0], rates[-1]))) if rates else ""
+    )
+    return f"{basis} {devices}" + (f", {between} GB/s links" if between else "")
 
 
 def _check_times(device: Device, operators: set[str]) -> None:
@@ -95,20 +138,54 @@ def _ticks(seconds: float) -> int:
     return round(seconds * NANOSECONDS)
 
 
-def _seconds(layer: LayerFacts, device: Device, dtype: str) -> float:
+class _StageDevice(NamedTuple):
+    """A device, or a group of equal ones with the link that joins each to the next."""
+
+    device: Device
+    degree: int
+    link: Link | None
+
+
+def _seconds(layer: LayerFacts, on: _StageDevice, dtype: str) -> float:
+    device = on.device
+    if on.degree > 1 and (device.measured is not None or layer.seconds):
+        raise InvalidInputError(
+            f"layer {quoted(layer.name)} has measured times, and {on.degree} {device.name!r} "
+            "split it; expected single devices, or costs by the roofline."
+        )
     if device.measured is not None:
         return math.fsum(device.measured[name] for name in layer.operators)
     if layer.seconds:
-        if device.name not in layer.seconds:
-            raise InvalidInputError(
-                f"layer {quoted(layer.name)} has no time on {device.name!r}; it has times on "
-                f"{', '.join(map(repr, layer.seconds))}."
-            )
-        return layer.seconds[device.name]
+        return _measured(layer, device)
     if dtype not in device.peak_rate and dtype in _INSTEAD:
         dtype = _INSTEAD[dtype]
-    rate = device.rate(dtype)
-    return math.fsum(
-        max(one.flops / rate, one.moved / device.memory_bandwidth) + device.op_overhead
+    rate, bandwidth = on.degree * device.rate(dtype), on.degree * device.memory_bandwidth
+    computing = math.fsum(
+        max(one.flops / rate, one.moved / bandwidth) + device.op_overhead
         for one in layer.operations
+    )
+    return computing + _reducing(layer, on)
+
+
+def _measured(layer: LayerFacts, device: Device) -> float:
+    """Return the time that a table has for a device, under any name that the device has."""
+    name = device.name if device.name in layer.seconds else canonical_device_name(device.name)
+    if name not in layer.seconds:
+        raise InvalidInputError(
+            f"layer {quoted(layer.name)} has no time on {device.name!r}; it has times on "
+            f"{', '.join(map(repr, layer.seconds))}."
+        )
+    return layer.seconds[name]
+
+
+def _reducing(layer: LayerFacts, on: _StageDevice) -> float:
+    """Return the seconds of a layer's all-reduces within a group.
+
+    In a ring of t devices, each sends a t-th of a tensor 2 (t - 1) times ([PATARASUK09]).
+    """
+    if on.link is None:
+        return 0.0
+    steps = 2 * (on.degree - 1)
+    return steps / on.degree * layer.reduced / on.link.bandwidth + (
+        steps * layer.reductions * on.link.latency
     )

@@ -1,15 +1,28 @@
-"""Devices that a user lists in a line, such as ``2xA100-80GB,4xA10@12.5``."""
+"""Devices of a line such as ``2xA100-80GB,4xA10@12.5``, or of a cluster."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from boundmark.problems.devices import Cluster, Device, Link, find_device, shipped
-from boundmark.problems.errors import InvalidInputError, UnknownNameError, find, quoted
+import numpy as np
 
-_ITEM = re.compile(r"(?:(\d{1,4})x)?([A-Za-z][\w.+-]*?)(?:-(\d{1,4})GB)?")
-EXPECTED = "devices such as '2xA100-80GB,4xA10', perhaps with '@12.5' for 12.5 GB/s between kinds"
+from boundmark.problems.devices import Cluster, Device, Link, find_device
+from boundmark.problems.devices.default_links import default_link, link_between
+from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.layers.chain import MOST_DEVICES
 
-_GIB = 2**30
+# How many, perhaps groups of how many, and of what: a name, or a file with the name of its part.
+# A file whose own name begins like a number of devices is written with ``./`` before it.
+_NUMBER = r"(?:(\d{1,18})[xX])?"
+_ITEM = re.compile(rf"{_NUMBER}{_NUMBER}(\w[\w .-]*|.+\.(?:toml|json)(?::[^:]+)?)", re.IGNORECASE)
+_FILE = re.compile(r"\.(toml|json)\b", re.IGNORECASE)
+
+EXPECTED = (
+    "devices such as '2xA100-80GB,4xA10' or '2xmy.toml:my-npu', '2x4xH100' for two groups of four, "
+    "and perhaps '@12.5' for 12.5 GB/s between kinds"
+)
+
 _GB = 1e9
 
 
@@ -17,136 +30,322 @@ _GB = 1e9
 class Fleet:
     """d devices of T types; devices of one type differ in their names only.
 
+    A device may be a group of equal devices that split each layer among them (tensor parallelism,
+    [MEGATRON21], Section 2.3).
+
     Attributes
     ----------
     kinds
-        The device of each type.
+        The device of each type; of groups, that of their members.
     types
         Of each device, in the order in which they stand.
     names
         Of each device.
     links
         From a device of one type to another one of another type or the same, by pair of types.
+    degrees
+        How many devices one of each type consists of.
+    inner
+        The link between members of a group, by type; None for single devices.
+    notes
+        What was taken for granted, as sentences.
     """
 
     kinds: tuple[Device, ...]
     types: tuple[int, ...]
     names: tuple[str, ...]
     links: dict[tuple[int, int], Link]
+    degrees: tuple[int, ...]
+    inner: tuple[Link | None, ...]
+    notes: tuple[str, ...] = ()
 
 
-def read_fleet(text: str) -> Fleet:
+class _Item(NamedTuple):
+    """What is between two commas; numbers are None where none are written."""
+
+    text: str
+    number: int | None
+    degree: int | None
+    device: Device | Cluster
+
+
+def read_fleet(text: str, tensor_parallel: int = 1) -> Fleet:
     """Return the devices that a text lists, or those of a cluster, by name or file.
 
     Devices of one kind are joined by that kind's usual link, devices of two kinds by the slower
-    one of theirs, or at the rate behind ``@``.
+    one of theirs, or at the rate behind ``@``. Those without a usual link have a default.
+
+    Parameters
+    ----------
+    tensor_parallel
+        How many devices in a row become one that splits layers among them.
 
     Raises
     ------
     InvalidInputError
-        If the text is none, or a kind has no usual link.
+        If the text is none, devices are more than an instance may have, or they do not make
+        groups of equal ones.
     UnknownNameError
         If there is no such device.
     """
     if not text:
         raise InvalidInputError(f"devices are not given; expected {EXPECTED}, or a cluster.")
-    if text in shipped().clusters or text.endswith((".toml", ".json")):
-        found = find_device(text)
-        if isinstance(found, Cluster):
-            return of_cluster(found)
-        return of_cluster(Cluster.from_links(found.name, {found.name: found}, {}, found.source))
-    listed, _, rate = text.partition("@")
-    try:
-        between = float(rate) * _GB if rate else None
-    except ValueError:
-        between = -1.0
-    if between is not None and not 0 < between < 1e18:
-        raise InvalidInputError(f"devices are {quoted(text)}; expected {EXPECTED}.")
-    kinds: dict[str, Device] = {}
-    types: list[int] = []
-    names: list[str] = []
-    for item in listed.split(","):
-        match = _ITEM.fullmatch(item.strip())
-        if match is None or match[1] == "0":
-            raise InvalidInputError(f"devices have {quoted(item)}; expected {EXPECTED}.")
-        device = _device(match[2], match[3])
-        kinds.setdefault(device.name, device)
-        number = list(kinds).index(device.name)
-        for _ in range(int(match[1] or 1)):
-            names.append(f"{device.name}#{types.count(number)}")
-            types.append(number)
-    links = {
-        (a, b): _link(one, other, between)
-        for a, one in enumerate(kinds.values())
-        for b, other in enumerate(kinds.values())
-        if a != b or types.count(a) > 1
-    }
-    return Fleet(tuple(kinds.values()), tuple(types), tuple(names), links)
+    listed, between = _rate_behind(text)
+    items = _items(listed)
+    first = items[0]
+    if isinstance(first.device, Cluster) and len(items) == 1 and first.number is None:
+        if between is not None:
+            raise InvalidInputError(f"devices are {quoted(text)}; expected no '@' for a cluster.")
+        return of_cluster(first.device, tensor_parallel)
+    return _listed([_grouped(item, tensor_parallel) for item in items], between)
 
 
-def of_cluster(cluster: Cluster) -> Fleet:
-    """Return the devices of a cluster; those with equal links to all others are of one type."""
+def of_cluster(cluster: Cluster, tensor_parallel: int = 1) -> Fleet:
+    """Return the devices of a cluster; those with equal links to all others are of one type.
+
+    Parameters
+    ----------
+    tensor_parallel
+        How many members in a row become one that splits layers among them.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are too many members, or they do not make groups of equal ones.
+    """
     count = len(cluster.members)
+    _check_number(count)
+    if count % tensor_parallel:
+        raise InvalidInputError(
+            f"cluster {cluster.name!r} has {count} devices, and tensor_parallel is "
+            f"{tensor_parallel}; expected a divisor of {count}."
+        )
+    inner: list[Link | None] = [
+        _inner_link(cluster, first, tensor_parallel) for first in range(0, count, tensor_parallel)
+    ]
+    heads = _heads(cluster, tensor_parallel)
     types: list[int] = []
     first: list[int] = []
-    for at in range(count):
-        kind = next((t for t, other in enumerate(first) if _are_twins(cluster, at, other)), None)
+    for at in range(len(heads.members)):
+        kind = next(
+            (
+                t for t, other in enumerate(first)
+                if inner[at] == inner[other] and _are_twins(heads, at, other)
+            ),
+            None,
+        )  # fmt: skip
         if kind is None:
             kind = len(first)
             first.append(at)
         types.append(kind)
     links = {}
-    for at in range(count):
-        for other in range(count):
-            if at != other:
-                links[types[at], types[other]] = Link(
-                    float(cluster.bandwidth[at, other]),
-                    float(cluster.latency[at, other]),
-                    cluster.source,
-                )
-    return Fleet(tuple(cluster.devices[at] for at in first), tuple(types), cluster.members, links)
+    for at, kind in enumerate(types):
+        for other, to in enumerate(types):
+            if at != other and (kind, to) not in links:
+                links[kind, to] = _link_of(heads, at, other)
+    return Fleet(
+        tuple(heads.devices[at] for at in first),
+        tuple(types),
+        heads.members,
+        links,
+        (tensor_parallel,) * len(first),
+        tuple(inner[at] for at in first),
+    )
 
 
-def _are_twins(cluster: Cluster, a: int, b: int) -> bool:
-    """Whether two devices are equal, and so are their links to each other and to all others."""
-    if cluster.devices[a] is not cluster.devices[b] and cluster.devices[a] != cluster.devices[b]:
-        return False
-    for table in (cluster.bandwidth, cluster.latency):
-        if table[a, b] != table[b, a]:
-            return False
-        for c in range(len(cluster.members)):
-            if c not in (a, b) and (table[a, c] != table[b, c] or table[c, a] != table[c, b]):
-                return False
-    return True
-
-
-def _device(name: str, memory: str | None) -> Device:
-    """Return a shipped device, with as much memory as its name says."""
-    devices = shipped().devices
-    lower = name.lower()
-    sized = f"{lower}-{memory}gb"
-    for known in (sized, f"nvidia-{sized}", lower, f"nvidia-{lower}"):
-        if known in devices and (memory is None or known.endswith("gb")):
-            return devices[known]
+def _rate_behind(text: str) -> tuple[str, float | None]:
+    """Return what is listed before ``@``, and the bytes per second behind it."""
+    listed, at, rate = text.rpartition("@")
+    # Folders may have an ``@`` in their names.
+    if not at or _FILE.search(rate):
+        return text, None
     try:
-        device = find("device", lower, devices)
-    except UnknownNameError:
-        if f"nvidia-{lower}" not in devices:
-            raise
-        device = devices[f"nvidia-{lower}"]
-    if memory is None or int(memory) * _GIB == device.memory_bytes:
-        return device
-    return replace(device, name=f"{device.name}-{memory}gb", memory_bytes=int(memory) * _GIB)
+        between = float(rate) * _GB
+    except ValueError:
+        between = -1.0
+    if not 0 < between < 1e18:
+        raise InvalidInputError(f"devices are {quoted(text)}; expected {EXPECTED}.")
+    return listed, between
+
+
+def _items(listed: str) -> list[_Item]:
+    """Return what is between the commas, after a look at how many devices that is."""
+    matches = []
+    for text in map(str.strip, listed.split(",")):
+        match = _ITEM.fullmatch(text)
+        if match is None or 0 in (_number(match[1]), _number(match[2])):
+            raise InvalidInputError(f"devices have {quoted(text)}; expected {EXPECTED}.")
+        matches.append(match)
+    _check_number(sum(int(match[1] or 1) * int(match[2] or 1) for match in matches))
+    found: dict[str, Device | Cluster] = {}
+    for match in matches:
+        found.setdefault(match[3], find_device(match[3]))
+    return [
+        _Item(match[0], _number(match[1]), _number(match[2]), found[match[3]]) for match in matches
+    ]
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _check_number(count: int) -> None:
+    if count > MOST_DEVICES:
+        raise InvalidInputError(f"there are {count} devices; expected at most {MOST_DEVICES}.")
+
+
+def _grouped(item: _Item, tensor_parallel: int) -> _Item:
+    """Return an item with its devices in groups, as the option says."""
+    if tensor_parallel == 1:
+        return item
+    if item.degree is not None:
+        raise InvalidInputError(
+            f"devices have {quoted(item.text)}, which are groups, and tensor_parallel is "
+            f"{tensor_parallel}; expected one of them."
+        )
+    number = item.number or 1
+    if number % tensor_parallel:
+        raise InvalidInputError(
+            f"devices have {quoted(item.text)}, and tensor_parallel is {tensor_parallel}; "
+            f"expected a multiple of {tensor_parallel} devices."
+        )
+    return item._replace(number=number // tensor_parallel, degree=tensor_parallel)
+
+
+def _listed(items: list[_Item], between: float | None) -> Fleet:
+    """Return the devices of a line, those of one kind and degree as one type."""
+    number: dict[tuple[str, int], int] = {}
+    kinds: list[Device] = []
+    degrees: list[int] = []
+    types: list[int] = []
+    for item in items:
+        device = _single(item, kinds)
+        degree = item.degree or 1
+        at = number.setdefault((device.name, degree), len(kinds))
+        if at == len(kinds):
+            kinds.append(device)
+            degrees.append(degree)
+        types += [at] * (item.number or 1)
+    counts = Counter(types)
+    pairs = [
+        (a, b) for a in range(len(kinds)) for b in range(len(kinds)) if a != b or counts[a] > 1
+    ]
+    inner = [
+        link_between(kind, kind) if degree > 1 else None
+        for kind, degree in zip(kinds, degrees, strict=True)
+    ]
+    usual = [(kinds[a], kinds[b]) for a, b in pairs if between is None or kinds[a] is kinds[b]]
+    usual += [(kind, kind) for kind, link in zip(kinds, inner, strict=True) if link]
+    return Fleet(
+        tuple(kinds),
+        tuple(types),
+        _names(types, kinds, degrees),
+        {(a, b): _link(kinds[a], kinds[b], between) for a, b in pairs},
+        tuple(degrees),
+        tuple(inner),
+        _notes(usual),
+    )
+
+
+def _single(item: _Item, kinds: list[Device]) -> Device:
+    """Return an item's device, the same object each time."""
+    device = item.device
+    if isinstance(device, Cluster):
+        raise InvalidInputError(
+            f"devices have {quoted(item.text)}, a cluster; expected it alone, or devices."
+        )
+    for known in kinds:
+        if known.name == device.name:
+            if vars(known) != vars(device):
+                raise InvalidInputError(
+                    f"two different devices are called {device.name!r}; expected a name for each."
+                )
+            return known
+    return device
+
+
+def _names(types: list[int], kinds: list[Device], degrees: list[int]) -> tuple[str, ...]:
+    """Return names such as ``nvidia-t4#0``, or ``nvidia-t4*4#0`` for a group of four."""
+    seen: Counter[int] = Counter()
+    names = []
+    for kind in types:
+        group = f"*{degrees[kind]}" if degrees[kind] > 1 else ""
+        names.append(f"{kinds[kind].name}{group}#{seen[kind]}")
+        seen[kind] += 1
+    return tuple(names)
 
 
 def _link(one: Device, other: Device, between: float | None) -> Link:
     if between is not None and one is not other:
         return Link(between, 0.0, "given with the devices")
-    if one.link is None or other.link is None:
-        bare = one if one.link is None else other
-        raise InvalidInputError(
-            f"device {bare.name!r} has no usual link; expected '@' and GB/s behind the devices, "
-            "or a "
-            "cluster."
+    return link_between(one, other)
+
+
+def _notes(pairs: list[tuple[Device, Device]]) -> tuple[str, ...]:
+    """Return a sentence for each device and default link that it has."""
+    told: dict[str, None] = {}
+    for pair in pairs:
+        name, link = default_link(*pair)
+        for device in pair:
+            if device.link is None:
+                told[
+                    f"device {device.name!r} has no usual link; {name}, "
+                    f"{link.bandwidth / _GB:.4g} GB/s, is taken"
+                ] = None
+    return tuple(told)
+
+
+def _link_of(cluster: Cluster, at: int, other: int) -> Link:
+    bandwidth, latency = float(cluster.bandwidth[at, other]), float(cluster.latency[at, other])
+    return Link(bandwidth, latency, cluster.source)
+
+
+def _heads(cluster: Cluster, size: int) -> Cluster:
+    """Return the cluster of the first member of each group, under the name of the group."""
+    if size == 1:
+        return cluster
+    at = np.arange(0, len(cluster.members), size)
+    return replace(
+        cluster,
+        members=tuple(f"{cluster.members[x]}..{cluster.members[x + size - 1]}" for x in at),
+        devices=tuple(cluster.devices[x] for x in at),
+        bandwidth=cluster.bandwidth[np.ix_(at, at)],
+        latency=cluster.latency[np.ix_(at, at)],
+    )
+
+
+def _inner_link(cluster: Cluster, first: int, size: int) -> Link | None:
+    """Return the link within a group of members, after a check that these are equal."""
+    if size == 1:
+        return None
+    group = np.arange(first, first + size)
+    are_equal = len({id(cluster.devices[at]) for at in group}) == 1
+    for table in (cluster.bandwidth, cluster.latency):
+        inside = table[np.ix_(group, group)][~np.eye(size, dtype=bool)]
+        out_of, into = np.delete(table[group], group, 1), np.delete(table[:, group], group, 0)
+        are_equal &= bool(
+            (inside == inside[0]).all()
+            and (out_of == out_of[0]).all()
+            and (into == into[:, :1]).all()
         )
-    return min(one.link, other.link, key=lambda link: link.bandwidth)
+    if not are_equal:
+        raise InvalidInputError(
+            f"tensor_parallel is {size}, and {cluster.members[first]!r} to "
+            f"{cluster.members[first + size - 1]!r} differ, or their links do; expected equal "
+            "devices in a row, with equal links to each other and to all others."
+        )
+    return _link_of(cluster, first, first + 1)
+
+
+def _are_twins(cluster: Cluster, a: int, b: int) -> bool:
+    """Whether two devices are equal, and so are their links to each other and to all others."""
+    if cluster.devices[a] is not cluster.devices[b]:
+        return False
+    others = np.ones(len(cluster.members), dtype=bool)
+    others[[a, b]] = False
+    return all(
+        table[a, b] == table[b, a]
+        and (table[a, others] == table[b, others]).all()
+        and (table[others, a] == table[others, b]).all()
+        for table in (cluster.bandwidth, cluster.latency)
+    )

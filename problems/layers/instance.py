@@ -13,15 +13,30 @@ from boundmark.problems.json_documents import (
 )
 from boundmark.problems.layers.assignment import LayerAssignment, Stage
 from boundmark.problems.layers.chain import LayerChain
+from boundmark.problems.layers.flights import (
+    EXPECTED,
+    INTERLEAVED,
+    ONE_F_ONE_B,
+    RULES,
+    STAGES,
+    ZB_H2,
+    held,
+    interleaved_peak,
+    read_in_flight,
+)
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
+from boundmark.problems.ticks import LARGEST_TOTAL
 
 BOTTLENECK, LATENCY, MAKESPAN = GOALS = ("bottleneck", "latency", "makespan")
 FREE, GIVEN = ORDERS = ("free", "given")
 
 FIELDS = (
-    "goal", "device_order", "micro_batches", "made_of", "training", "time", "weights", "held",
-    "tied", "joined", "transfer", "link", "devices", "capacity", "sizes", "outer",
+    "goal", "device_order", "micro_batches", "in_flight", "virtual_stages", "made_of", "time",
+    "weights", "held", "tied", "joined", "transfer", "link", "devices", "capacity", "sizes",
+    "outer",
 )  # fmt: skip
+
+MOST_VIRTUAL = 64
 
 # Fields that are one integer for each layer, type or device, and those that are tables.
 _LISTS = ("weights", "held", "joined", "devices", "capacity", "sizes", "outer")
@@ -57,10 +72,13 @@ class LayersInstance(StoredInstance):
         sum of loads + (m - 1) max load   makespan of m micro-batches
 
     The s-th of k stages, from 0, holds ``weights`` of its layers, those tied counted once, and ``f
-    held``, where f = 1 in inference and f = min(m, k - s) in training, which is what 1F1B has in
-    flight ([MEGATRON21], Section 2.2). That may be no more than the device's capacity. Devices may
-    stay empty. If the device order is given, stages follow it, otherwise any device may have any
-    stage.
+    held``, where f is the number of micro-batches in flight, see `read_in_flight`. That may be no
+    more than the device's capacity. Devices may stay empty. If the device order is given, stages
+    follow it, otherwise any device may have any stage.
+
+    With v > 1 virtual stages, each of p devices that are used has v stages: the j-th of p v stages
+    is on the device of rank j mod p, and the ranks are in the order of the devices if that is
+    given. A device's load is that of its stages together, and the goal is the bottleneck.
 
     Attributes
     ----------
@@ -72,6 +90,10 @@ class LayersInstance(StoredInstance):
         ``"free"`` or ``"given"``.
     micro_batches
         m, at least 1.
+    in_flight
+        How many micro-batches a stage holds: a number, or a rule's name.
+    virtual_stages
+        v, at least 1.
     """
 
     problem: ClassVar[str] = "layers"
@@ -80,6 +102,8 @@ class LayersInstance(StoredInstance):
     goal: str = BOTTLENECK
     device_order: str = FREE
     micro_batches: int = 8
+    in_flight: int | str = 1
+    virtual_stages: int = 1
 
     def __post_init__(self) -> None:
         for name, known in (("goal", GOALS), ("device_order", ORDERS)):
@@ -91,6 +115,13 @@ class LayersInstance(StoredInstance):
         m = self.micro_batches
         if type(m) is not int or not 1 <= m <= 2**20:
             raise InvalidInputError(f"micro_batches is {quoted(m)}; expected 1 to 2^20.")
+        object.__setattr__(self, "in_flight", read_in_flight(self.in_flight))
+        self._check_virtual_stages()
+        most = self.most_in_flight * sum(map(int, self.chain.held))
+        if most > LARGEST_TOTAL:
+            raise InvalidInputError(
+                f"{self.most_in_flight} micro-batches hold {most:.3g} bytes; expected at most 2^53."
+            )
         worst = int(self.chain.time.max(axis=0).astype(object).sum())
         if self.goal == MAKESPAN and 2 * m * worst > 2**62:
             raise InvalidInputError(
@@ -110,13 +141,59 @@ class LayersInstance(StoredInstance):
             "goal": self.goal,
             "device_order": self.device_order,
             "micro_batches": self.micro_batches,
+            "in_flight": self.in_flight,
+            **({"virtual_stages": self.virtual_stages} if self.virtual_stages > 1 else {}),
             **self.chain.made_of,
         }
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was taken for granted when the chain was made, as sentences."""
+        return self.chain.origin.notes
+
+    @property
+    def costs(self) -> str:
+        """What the times rest on, in words; empty where nobody knows."""
+        return self.chain.origin.costs
+
+    def check_memory(self) -> None:
+        """Refuse an instance if all devices together have too little memory for any pipeline.
+
+        Raises
+        ------
+        InvalidInputError
+            With how many bytes are missing at least, and how many micro-batches are in flight.
+        """
+        chain, rule = self.chain, self.in_flight
+        capacities = sorted((int(chain.capacity[kind]) for kind in chain.devices), reverse=True)
+        fixed, flight = chain.memory(0, chain.layers, 0), int(chain.held.sum())
+        least: tuple[int, int, int] | None = None
+        for stages in range(1, min(len(capacities), chain.layers) + 1):
+            count = rule if isinstance(rule, int) else 1
+            if rule == STAGES:
+                count = min(self.micro_batches, stages * self.virtual_stages)
+            missing = fixed + count * flight - sum(capacities[:stages])
+            if missing <= 0:
+                return
+            if least is None or missing < least[0]:
+                least = (missing, stages, count)
+        assert least is not None
+        missing, stages, count = least
+        raise InvalidInputError(
+            f"the {chain.layers} layers take {fixed + count * flight:,} bytes on {stages} "
+            f"device{'s' * (stages > 1)}, {count * flight:,} of them for {count} "
+            f"micro-batch{'es' * (count > 1)} in flight; {missing:,} are missing. Expected more "
+            "memory, fewer or shorter sequences, or --in-flight with fewer micro-batches."
+        )
+
+    @property
     def most_in_flight(self) -> int:
         """Micro-batches that a stage holds at most."""
-        return min(self.micro_batches, len(self.chain.devices)) if self.chain.training else 1
+        if isinstance(self.in_flight, int):
+            return self.in_flight
+        if self.virtual_stages > 1:
+            return self.micro_batches
+        return min(self.micro_batches, 2 * len(self.chain.devices))
 
     def with_parameters(self, given: Mapping[str, Any]) -> "LayersInstance":
         """Return the instance with the given parameters changed.
@@ -126,21 +203,22 @@ class LayersInstance(StoredInstance):
         InvalidInputError
             If one says of what the chain is made, which an instance does not know any more.
         """
-        own = {"goal", "device_order", "micro_batches"}
+        own = {"goal", "device_order", "micro_batches", "in_flight", "virtual_stages"}
         for name, value in given.items():
             if name not in own and value != self.chain.made_of.get(name, value):
                 raise InvalidInputError(
                     f"{name} is {quoted(value)}, and the instance is for "
                     f"{self.chain.made_of[name]!r}; expected the model that it was made of."
                 )
-        return replace(self, **{name: given[name] for name in own & given.keys()})
-
-    def in_flight(self, stage: int, stages: int) -> int:
-        """Return how many micro-batches a stage holds."""
-        return min(self.most_in_flight, stages - stage)
+        changed = {name: given[name] for name in own & given.keys()}
+        if changed.get("in_flight") == "":
+            del changed["in_flight"]
+        return replace(self, **changed)
 
     def stage_loads(self, solution: LayerAssignment) -> list[StageLoad]:
         """Return each stage's time and memory, whether it fits or not.
+
+        With virtual stages, those of each device together, in the order of the ranks.
 
         Raises
         ------
@@ -148,16 +226,26 @@ class LayersInstance(StoredInstance):
             If layers of a device are not contiguous, a device is none, stages leave the given
             order, or joined layers are apart.
         """
-        chain, stages = self.chain, solution.stages
+        stages = solution.stages
         self._check(solution, stages)
-        found = []
+        loads = self._loads(stages)
+        if self.virtual_stages == 1:
+            return loads
+        ranks = len(stages) // self.virtual_stages
+        return [self._of_device(stages, loads, rank, ranks) for rank in range(ranks)]
+
+    def _loads(self, stages: tuple[Stage, ...]) -> list[StageLoad]:
+        """Return each stage's time and memory by itself."""
+        chain, found = self.chain, []
         for number, (stage, after) in enumerate(zip(stages, [*stages[1:], None], strict=True)):
             kind = chain.devices[stage.device]
             sending = 0
             if after is not None:
                 over = chain.link[kind, chain.devices[after.device]]
                 sending = int(chain.transfer[over, stage.end - 1])
-            in_flight = self.in_flight(number, len(stages))
+            in_flight = 0
+            if self.virtual_stages == 1:
+                in_flight = held(self.in_flight, self.micro_batches, number, len(stages))
             found.append(
                 StageLoad(
                     int(chain.time[kind, stage.first : stage.end].sum()),
@@ -168,6 +256,27 @@ class LayersInstance(StoredInstance):
             )
         return found
 
+    def _of_device(
+        self, stages: tuple[Stage, ...], loads: list[StageLoad], rank: int, ranks: int
+    ) -> StageLoad:
+        """Return the time and memory of all virtual stages of a device."""
+        chain, own = self.chain, range(rank, len(stages), ranks)
+        chunks = [stages[at] for at in own]
+        layers = {at for chunk in chunks for at in range(chunk.first, chunk.end)}
+        memory = sum(int(chain.weights[at]) for at in layers)
+        memory -= sum(size for i, j, size in chain.tied if i in layers and j in layers)
+        kept = [int(chain.held[chunk.first : chunk.end].sum()) for chunk in chunks]
+        if self.in_flight == INTERLEAVED:
+            memory += interleaved_peak(kept, rank, ranks, self.micro_batches)
+        else:
+            memory += held(self.in_flight, self.micro_batches, 0, len(stages)) * sum(kept)
+        return StageLoad(
+            sum(loads[at].computing for at in own),
+            sum(loads[at].sending for at in own),
+            memory,
+            loads[rank].capacity,
+        )
+
     def cost(self, loads: list[StageLoad]) -> int:
         """Return the cost of stages with these loads."""
         totals = [load.total for load in loads]
@@ -175,6 +284,14 @@ class LayersInstance(StoredInstance):
             return max(totals)
         rounds = self.micro_batches - 1 if self.goal == MAKESPAN else 0
         return sum(totals) + rounds * max(totals)
+
+    def most(self) -> int:
+        """Return what no assignment costs more than."""
+        chain = self.chain
+        loads = int(chain.time.max(axis=0).astype(object).sum())
+        if chain.layers > 1:
+            loads += int(chain.transfer.max(axis=0).astype(object).sum())
+        return (1 + self.micro_batches) * loads
 
     def objective(self, solution: LayerAssignment) -> int:
         """Return the cost of an assignment, in ticks.
@@ -185,14 +302,59 @@ class LayersInstance(StoredInstance):
             If it breaks a constraint; of memory, with what is missing on the first such device.
         """
         loads = self.stage_loads(solution)
-        for stage, load in zip(solution.stages, loads, strict=True):
+        for stage, load in zip(solution.stages, loads, strict=False):
             if load.memory > load.capacity:
+                layers = int((solution.devices == stage.device).sum())
                 raise InvalidInputError(
                     f"device {self.chain.device_names[stage.device]!r} lacks "
-                    f"{load.memory - load.capacity:,} bytes: its {stage.end - stage.first} layers "
-                    f"take {load.memory:,}; expected at most {load.capacity:,}."
+                    f"{load.memory - load.capacity:,} bytes: its {layers} layers take "
+                    f"{load.memory:,}, with {self._flight_words(solution, stage)} in flight; "
+                    f"expected at most {load.capacity:,}."
                 )
         return self.cost(loads)
+
+    def _flight_words(self, solution: LayerAssignment, stage: Stage) -> str:
+        """Return how many micro-batches a stage holds, in words."""
+        if self.virtual_stages > 1:
+            return f"micro-batches by rule {self.in_flight!r}"
+        number = solution.stages.index(stage)
+        count = held(self.in_flight, self.micro_batches, number, len(solution.stages))
+        return f"{count} micro-batch{'es' * (count > 1)}"
+
+    def _check_virtual_stages(self) -> None:
+        v, rule = self.virtual_stages, self.in_flight
+        if type(v) is not int or not 1 <= v <= MOST_VIRTUAL:
+            raise InvalidInputError(f"virtual_stages is {quoted(v)}; expected 1 to {MOST_VIRTUAL}.")
+        if v > 1 and self.goal != BOTTLENECK:
+            raise InvalidInputError(
+                f"goal is {self.goal!r} with {v} virtual stages; expected bottleneck. Problem "
+                "'microbatch' simulates such schedules."
+            )
+        if (v > 1) != (rule == INTERLEAVED) and rule in (ONE_F_ONE_B, ZB_H2, INTERLEAVED):
+            expected = "interleaved, stages or a number" if v > 1 else "another rule or a number"
+            raise InvalidInputError(
+                f"in_flight is {rule!r} with {v} virtual stage{'s' * (v > 1)}; expected {expected}."
+            )
+
+    def _check_ranks(self, stages: tuple[Stage, ...]) -> None:
+        """Refuse virtual stages that do not go round the devices in one order."""
+        v, order = self.virtual_stages, list(dict.fromkeys(stage.device for stage in stages))
+        p = len(order)
+        is_round = len(stages) == p * v and all(
+            stage.device == order[at % p] for at, stage in enumerate(stages)
+        )
+        if p < 2 or not is_round:
+            raise InvalidInputError(
+                f"{len(stages)} stages are on {p} devices; expected {v} for each of two or more, "
+                "which go round in one order."
+            )
+        if self.device_order == GIVEN and order != sorted(order):
+            raise InvalidInputError("stages leave the order of the devices; expected them in it.")
+        if self.in_flight == INTERLEAVED and self.micro_batches % p:
+            raise InvalidInputError(
+                f"micro_batches is {self.micro_batches}, and stages are on {p} devices; expected a "
+                "multiple, as interleaved schedules need."
+            )
 
     def _check(self, solution: LayerAssignment, stages: tuple[Stage, ...]) -> None:
         chain = self.chain
@@ -202,17 +364,19 @@ class LayersInstance(StoredInstance):
                 f"expected one for each of {chain.layers}."
             )
         used = [stage.device for stage in stages]
-        for device in used:
+        for device in dict.fromkeys(used):
             if not 0 <= device < len(chain.devices):
                 raise InvalidInputError(
                     f"device {device} is used; expected 0 to {len(chain.devices) - 1}."
                 )
-            if used.count(device) > 1:
+            if self.virtual_stages == 1 and used.count(device) > 1:
                 raise InvalidInputError(
                     f"the layers of device {chain.device_names[device]!r} are not contiguous; "
                     "expected one run of layers on each device."
                 )
-        if self.device_order == GIVEN and used != sorted(used):
+        if self.virtual_stages > 1:
+            self._check_ranks(stages)
+        elif self.device_order == GIVEN and used != sorted(used):
             raise InvalidInputError("stages leave the order of the devices; expected them in it.")
         for stage in stages[1:]:
             if stage.first in chain.joined:
@@ -229,8 +393,9 @@ class LayersInstance(StoredInstance):
             "goal": self.goal,
             "device_order": self.device_order,
             "micro_batches": self.micro_batches,
+            "in_flight": self.in_flight,
+            "virtual_stages": self.virtual_stages,
             "made_of": dict(chain.made_of),
-            "training": int(chain.training),
             "time": chain.time.tolist(),
             "weights": chain.weights.tolist(),
             "held": chain.held.tolist(),
@@ -263,8 +428,9 @@ class LayersInstance(StoredInstance):
             isinstance(item, str) or type(item) is int for item in made_of.values()
         ):
             raise InvalidInputError("made_of is not an object with texts and integers.")
-        if value["training"] not in (0, 1):
-            raise InvalidInputError(f"training is {quoted(value['training'])}; expected 0 or 1.")
+        rule = value["in_flight"]
+        if isinstance(rule, str) and rule not in RULES:
+            raise InvalidInputError(f"in_flight is {quoted(rule)}; expected {EXPECTED}.")
         chain = LayerChain(
             time=value["time"],
             weights=value["weights"],
@@ -277,9 +443,9 @@ class LayersInstance(StoredInstance):
             capacity=frozen(value["capacity"], "capacity"),
             sizes=value["sizes"],
             outer=tuple(value["outer"]),
-            training=bool(value["training"]),
             names=numbers_as_names(len(value["weights"])),
             device_names=numbers_as_names(len(value["devices"])),
             made_of=dict(made_of),
         )
-        return cls(chain, value["goal"], value["device_order"], value["micro_batches"])
+        names = ("goal", "device_order", "micro_batches", "in_flight", "virtual_stages")
+        return cls(chain, *(value[name] for name in names))

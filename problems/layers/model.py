@@ -36,6 +36,8 @@ class Workload:
     pattern
         Regular expression of what operators of one layer have in their names, for graphs; empty for
         layers between places that a single tensor passes.
+    tensor_parallel, smallest_tensor_parallel
+        Over how many devices each layer is split: the most and the fewest of any type of devices.
     """
 
     phase: str = AS_GIVEN
@@ -45,6 +47,8 @@ class Workload:
     cache_bits: int = 0
     measured_on: tuple[str, ...] = ()
     pattern: str = ""
+    tensor_parallel: int = 1
+    smallest_tensor_parallel: int = 1
 
     def require(self, needs_context: bool = True) -> None:
         """Refuse a workload without an option that a transformer's costs depend on.
@@ -92,6 +96,10 @@ class LayerFacts:
         By name of a device: measured times, which count instead of operations.
     operators
         Names of a graph's operators in it, for devices with measured times of operators.
+    reductions
+        All-reduces of a pass, if the layer is split over several devices (tensor parallelism).
+    reduced
+        Bytes of the tensors that they add up, all of them together.
     """
 
     name: str
@@ -102,6 +110,8 @@ class LayerFacts:
     parameters: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     operators: tuple[str, ...] = ()
+    reductions: int = 0
+    reduced: float = 0.0
 
 
 class LayerModel(ABC):
@@ -119,9 +129,26 @@ class LayerModel(ABC):
     notes: tuple[str, ...] = ()
 
     @property
+    def has_times(self) -> bool:
+        """Whether its layers come with times on devices."""
+        return False
+
+    @property
     def outer(self) -> tuple[int, int]:
         """The number of layers before and after the repeated ones."""
         return (0, 0)
+
+    def outer_in(self, workload: Workload) -> tuple[int, int]:
+        """Return the same for a workload, if it depends on one."""
+        return self.outer
+
+    def usual_workload(self) -> Workload | None:
+        """Return what is taken of the workload where nobody says; None if it has its own."""
+        return None
+
+    def describe(self) -> dict[str, str]:
+        """Return what people ask of the model before they run it, in words; may be empty."""
+        return {}
 
     @abstractmethod
     def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:

@@ -1,39 +1,87 @@
-"""Reads and writes assignments of layers in the formats of tools.
+"""Reads and writes assignments of layers in the formats of tools, and knows the tools' rules.
 
 Stages are counted in the order of the layers; where they are not on devices 0, 1, ... in turn,
-``CUDA_VISIBLE_DEVICES`` says on which. Formats, as of the commits that
-`heuristics/layers/defaults.py` names:
+``CUDA_VISIBLE_DEVICES`` says on which. Of groups that split layers (tensor parallelism), it has all
+members, numbered from group to group, as ranks are. With virtual stages, part j of the layers is on
+device j mod p of p devices. Sources, beside those that `heuristics/layers/defaults.py` names:
 
 vllm
-    ``VLLM_PP_LAYER_PARTITION=21,20,20,19``: repeated layers of each stage.
+    ``VLLM_PP_LAYER_PARTITION=21,20,20,19``: repeated layers of each stage, in `get_pp_indices` of
+    vllm/distributed/utils.py, vllm-project/vllm at 5a6541db. The embedding is on the first rank and
+    the scores on the last one. Each stage has to have a repeated layer, as its cache is of these.
 device-map
-    A JSON object with a device for each module, as accelerate and transformers take it.
+    A JSON object with a device for each module; see `device_map`.
 llama.cpp
-    ``-ts 21,20,20,19``: shares of the repeated layers and the output.
+    ``-ts 21,20,20,19``: shares of the repeated layers and the output; see `llama_cpp`. An output
+    that is tied to the input layer, which is on the CPU, has a copy of its own there
+    (``TENSOR_DUPLICATED`` in src/llama-model.cpp).
 megatron
-    ``--pipeline-model-parallel-layout "Et*20|t*21|t*20|t*19L"``: E the embedding, t a layer, L the
-    loss.
-torch
-    ``pipeline_parallel_split_points``: the first module of each stage but the first one; later
-    versions of torchtitan ask for the modules of each stage instead.
+    ``--pipeline-model-parallel-layout "Et*20|t*21|t*20|t*19L"``, or counts; see `megatron`.
+torch, torchtitan
+    ``pipeline_parallel_split_points``: the first module of each stage but the first one; and
+    ``module_fqns_per_model_part``: the modules of each; see `torchtitan`.
 deepspeed
     ``parts``: the first layer of each stage and the number of all, as `PipelineModule` has them.
 onnxruntime
     A JSON object with the names of layers for each device.
 """
 
-import itertools
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from boundmark.problems.arrays import frozen
+import numpy as np
+
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.layers import llama_cpp, megatron, torchtitan
 from boundmark.problems.layers.assignment import LayerAssignment
-from boundmark.problems.layers.chain import MOST_LAYERS
+from boundmark.problems.layers.chain import LayerChain
+from boundmark.problems.layers.device_map import read_device_map, write_device_map
 from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.option_texts import differences, integers
+
+NO_RULES = "free"
 
 _DEVICES = "CUDA_VISIBLE_DEVICES="
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What a tool calls a split of layers, and which splits it can have.
+
+    Attributes
+    ----------
+    title
+        Its name in sentences.
+    write
+        Returns a solution as the tool takes it, without the devices; raises `InvalidInputError` if
+        the tool cannot have it.
+    pattern
+        Regular expression of texts that it takes, the split as the first group; empty for JSON
+        objects.
+    read
+        Returns how many layers each part has, from a split.
+    joined
+        Returns the layers that it can only have together with the layer before them.
+    is_input_on_host
+        Whether what is before the repeated layers is on the CPU.
+    has_virtual_stages
+        Whether a device may have several parts.
+    says_devices
+        Whether texts say which devices stages are on.
+    """
+
+    title: str
+    write: Callable[[LayersInstance, LayerAssignment], str]
+    pattern: str = ""
+    read: Callable[[str, LayersInstance], list[int]] = lambda text, instance: []
+    joined: Callable[[LayerChain], Collection[int]] = lambda chain: ()
+    is_input_on_host: bool = False
+    has_virtual_stages: bool = False
+    says_devices: bool = False
 
 
 def write_as(tool: str, instance: LayersInstance, solution: LayerAssignment) -> str:
@@ -42,11 +90,21 @@ def write_as(tool: str, instance: LayersInstance, solution: LayerAssignment) -> 
     Raises
     ------
     InvalidInputError
-        If the tool is unknown, or cannot have such a split.
+        If the tool is unknown, or cannot have such a split, with its rule.
     """
     if tool not in TOOLS:
         raise InvalidInputError(f"--as is {quoted(tool)}; expected {', '.join(TOOLS)}.")
-    return TOOLS[tool](instance, solution)
+    written = TOOLS[tool]
+    _check_virtual(written, instance.virtual_stages)
+    apart = {stage.first for stage in solution.stages[1:]} & set(written.joined(instance.chain))
+    if apart:
+        name = instance.chain.names[min(apart)]
+        raise InvalidInputError(
+            f"a stage begins with {quoted(name)}, which {written.title} cannot have; expected it "
+            f"with the layer before it, as with --rules {tool}."
+        )
+    text = written.write(instance, solution)
+    return text if written.says_devices else f"{_visible(instance.chain, solution)}{text}"
 
 
 def read_text(text: str, instance: LayersInstance) -> LayerAssignment | None:
@@ -61,121 +119,156 @@ def read_text(text: str, instance: LayersInstance) -> LayerAssignment | None:
     devices: list[int] | None = None
     if text.startswith(_DEVICES):
         head, _, text = text.partition(" ")
-        devices = _integers(head.removeprefix(_DEVICES), "CUDA_VISIBLE_DEVICES")
+        visible = integers(head.removeprefix(_DEVICES), "CUDA_VISIBLE_DEVICES")
+        devices = _groups(instance.chain, visible)
         text = text.strip()
-    for pattern, read in _READERS:
-        match = re.fullmatch(pattern, text, re.DOTALL)
+    text = torchtitan.without_schedule(text)
+    for tool in TOOLS.values():
+        match = re.fullmatch(tool.pattern, text, re.DOTALL) if tool.pattern else None
         if match:
-            return _on_devices(instance, read(match[1], instance), devices)
+            _check_virtual(tool, instance.virtual_stages)
+            return _on_devices(instance, tool.read(match[1], instance), devices)
     if text.startswith("{"):
         return _from_names(text, instance)
     return None
 
 
-def _counts(solution: LayerAssignment) -> list[int]:
-    return [stage.end - stage.first for stage in solution.stages]
+def under_rules(chain: LayerChain, tool: str, virtual_stages: int = 1) -> LayerChain:
+    """Return the chain with what a tool asks of every split; the chain itself if that is nothing.
 
+    Where a tool keeps the input layer on the CPU, looking words up takes no time on a device here,
+    nor does sending them there; an output that is tied to the input has a copy of its own.
 
-def _visible(solution: LayerAssignment) -> str:
-    """Return which devices stages are on, unless they are the first ones in turn."""
-    used = [stage.device for stage in solution.stages]
-    return "" if used == list(range(len(used))) else f"{_DEVICES}{','.join(map(str, used))} "
-
-
-def _inner(instance: LayersInstance, solution: LayerAssignment, tool: str) -> list[int]:
-    """Return how many repeated layers stages have."""
-    before, behind = instance.chain.outer
-    counts = _counts(solution)
-    counts[0] -= before
-    counts[-1] -= behind
-    if min(counts) < 0 or (min(counts) == 0 and len(counts) > 1):
-        raise InvalidInputError(
-            f"a stage has no repeated layer, which {tool} cannot have; expected each to have one."
+    Raises
+    ------
+    InvalidInputError
+        If the tool has no virtual stages, and there are some.
+    """
+    if tool == NO_RULES:
+        return chain
+    rules, before = TOOLS[tool], chain.outer[0]
+    _check_virtual(rules, virtual_stages)
+    joined = tuple(sorted({*chain.joined, *rules.joined(chain)}))
+    if rules.is_input_on_host and before:
+        changed = replace(
+            chain,
+            joined=joined,
+            tied=tuple(pair for pair in chain.tied if pair[0] >= before),
+            time=_on_host(chain.time, before),
+            weights=_on_host(chain.weights, before),
+            held=_on_host(chain.held, before),
+            sizes=_on_host(chain.sizes, before),
         )
-    return counts
+    elif joined != chain.joined:
+        changed = replace(chain, joined=joined)
+    else:
+        return chain
+    return replace(changed, made_of={**chain.made_of, "rules": tool})
 
 
-def _as_vllm(instance: LayersInstance, solution: LayerAssignment) -> str:
-    counts = _inner(instance, solution, "vLLM")
-    return f"{_visible(solution)}VLLM_PP_LAYER_PARTITION={','.join(map(str, counts))}"
+def _on_host(values: IntArray, before: int) -> IntArray:
+    """Return what layers take on devices, where some of the first take nothing there."""
+    left = np.array(values)
+    left[..., :before] = 0
+    return frozen(left)
 
 
-def _as_llama(instance: LayersInstance, solution: LayerAssignment) -> str:
-    counts = _counts(solution)
-    counts[0] -= instance.chain.outer[0]
-    return f"{_visible(solution)}-ts {','.join(map(str, counts))}"
+def _first_repeated(chain: LayerChain) -> range:
+    """Return what is only together with the layer before it if the input is with a repeated one."""
+    return range(1, min(chain.outer[0] + 1, chain.layers))
 
 
-def _as_megatron(instance: LayersInstance, solution: LayerAssignment) -> str:
-    before, behind = instance.chain.outer
-    letters = "E" * before + "t" * (instance.chain.layers - before - behind) + "L" * behind
-    parts = []
-    for stage in solution.stages:
-        part = letters[stage.first : stage.end]
-        parts.append(re.sub("tt+", lambda run: f"t*{len(run[0])}", part))
-    return f'{_visible(solution)}--pipeline-model-parallel-layout "{"|".join(parts)}"'
+def _behind(chain: LayerChain, first: int) -> range:
+    """Return the layers behind the repeated ones, without some of the first."""
+    return range(max(1, chain.layers - chain.outer[1] + first), chain.layers)
 
 
-def _as_torch(instance: LayersInstance, solution: LayerAssignment) -> str:
-    names = [_torch_name(instance, stage.first) for stage in solution.stages[1:]]
-    return f"{_visible(solution)}pipeline_parallel_split_points={','.join(names)}"
+def _is_one_part_each(chain: LayerChain) -> set[int]:
+    """Return what is together if input and output are one part each."""
+    return {*range(1, chain.outer[0]), *_behind(chain, 1)}
 
 
-def _torch_name(instance: LayersInstance, layer: int) -> str:
-    before, behind = instance.chain.outer
-    if layer >= instance.chain.layers - behind:
-        return "norm"
-    return f"layers.{layer - before}"
+def _check_virtual(tool: Tool, virtual_stages: int) -> None:
+    """Refuse virtual stages for a tool without them.
+
+    Raises
+    ------
+    InvalidInputError
+        With the tool's name.
+    """
+    if virtual_stages > 1 and not tool.has_virtual_stages:
+        raise InvalidInputError(
+            f"virtual_stages is {virtual_stages}, and {tool.title} gives each device one run of "
+            "layers; expected virtual_stages=1."
+        )
 
 
-def _as_deepspeed(instance: LayersInstance, solution: LayerAssignment) -> str:
-    parts = [stage.first for stage in solution.stages] + [instance.chain.layers]
-    return f"{_visible(solution)}parts={json.dumps(parts)}"
+def _members(chain: LayerChain) -> list[range]:
+    """Return the numbers of the devices that each one consists of: itself, or those of a group."""
+    found, first = [], 0
+    for name in chain.device_names:
+        match = re.search(r"\*(\d{1,4})#\d+$", name)
+        degree = int(match[1]) if match else int(chain.made_of.get("tensor_parallel", 1))
+        found.append(range(first, first + degree))
+        first += degree
+    return found
 
 
-def _as_device_map(instance: LayersInstance, solution: LayerAssignment) -> str:
-    names, devices = instance.chain.names, solution.devices.tolist()
-    found = dict(zip(names, devices, strict=True))
-    if any(name.startswith("model.layers.") for name in names):
-        # Modules without a layer of their own here; without them, transformers refuses the map.
-        found |= {"model.norm": devices[-1], "model.rotary_emb": devices[0]}
-    return json.dumps(found)
+def _visible(chain: LayerChain, solution: LayerAssignment) -> str:
+    """Return which devices stages are on, unless they are the first ones in turn."""
+    used = list(dict.fromkeys(stage.device for stage in solution.stages))
+    if used == list(range(len(used))):
+        return ""
+    members = _members(chain)
+    return f"{_DEVICES}{','.join(str(one) for device in used for one in members[device])} "
 
 
-def _as_onnxruntime(instance: LayersInstance, solution: LayerAssignment) -> str:
-    names = instance.chain.names
-    return json.dumps(
-        {str(stage.device): list(names[stage.first : stage.end]) for stage in solution.stages}
-    )
+def _groups(chain: LayerChain, visible: Sequence[int]) -> list[int]:
+    """Return the devices whose members are visible, in turn.
 
-
-TOOLS: dict[str, Callable[[LayersInstance, LayerAssignment], str]] = {
-    "vllm": _as_vllm,
-    "device-map": _as_device_map,
-    "llama.cpp": _as_llama,
-    "megatron": _as_megatron,
-    "torch": _as_torch,
-    "deepspeed": _as_deepspeed,
-    "onnxruntime": _as_onnxruntime,
-}
-
-
-def _integers(text: str, what: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(re.fullmatch(r"\d{1,6}", part, re.ASCII) for part in parts):
-        raise InvalidInputError(f"{what} is {quoted(text)}; expected integers with commas.")
-    return [int(part) for part in parts]
+    Raises
+    ------
+    InvalidInputError
+        If they are no whole groups, or there is no such device.
+    """
+    starting = {group[0]: (at, group) for at, group in enumerate(_members(chain))}
+    found, left = [], list(visible)
+    while left:
+        if left[0] not in starting:
+            raise InvalidInputError(
+                f"CUDA_VISIBLE_DEVICES has {left[0]}; expected devices from 0 to "
+                f"{max(max(group) for _, group in starting.values())}, each group from its first."
+            )
+        at, group = starting[left[0]]
+        if left[: len(group)] != list(group) or at in found:
+            raise InvalidInputError(
+                f"CUDA_VISIBLE_DEVICES is {quoted(','.join(map(str, visible)))}; expected each "
+                "device once, and all of a group in turn."
+            )
+        found.append(at)
+        left = left[len(group) :]
+    return found
 
 
 def _on_devices(
     instance: LayersInstance, counts: Sequence[int], devices: Sequence[int] | None
 ) -> LayerAssignment:
-    """Return the assignment with stages of so many layers, on the first devices or those given."""
-    known = len(instance.chain.devices)
-    used = list(range(len(counts))) if devices is None else list(devices)
-    if len(counts) > len(used) or len(counts) > known:
+    """Return the assignment with parts of so many layers, on the first devices or those given."""
+    known, virtual = len(instance.chain.devices), instance.virtual_stages
+    size = len(counts) // virtual
+    if len(counts) % virtual:
         raise InvalidInputError(
-            f"there are {len(counts)} stages for {min(known, len(used))} devices; expected no more "
+            f"there are {len(counts)} parts; expected a multiple of virtual_stages, {virtual}."
+        )
+    if virtual > 1 and 0 in counts:
+        raise InvalidInputError(
+            f"part {list(counts).index(0)} of {len(counts)} has no layers; expected some in each "
+            "where a device has several."
+        )
+    used = list(range(size)) if devices is None else list(devices)
+    if size > len(used) or size > known:
+        raise InvalidInputError(
+            f"there are {size} stages for {min(known, len(used))} devices; expected no more "
             "stages than devices."
         )
     if sum(counts) != instance.chain.layers:
@@ -185,143 +278,110 @@ def _on_devices(
             f"expected {instance.chain.layers - outer}."
         )
     return LayerAssignment(
-        frozen([used[at] for at, count in enumerate(counts) for _ in range(count)])
+        frozen([used[at % size] for at, count in enumerate(counts) for _ in range(count)])
     )
 
 
-def _with_outer(instance: LayersInstance, counts: list[int]) -> list[int]:
+def _write_vllm(instance: LayersInstance, solution: LayerAssignment) -> str:
+    before, behind = instance.chain.outer
+    counts = [stage.end - stage.first for stage in solution.stages]
+    counts[0] -= before
+    counts[-1] -= behind
+    if min(counts) < 1:
+        raise InvalidInputError(
+            f"stage {counts.index(min(counts))} has no repeated layer, which vLLM cannot have; "
+            "expected one in each."
+        )
+    return f"VLLM_PP_LAYER_PARTITION={','.join(map(str, counts))}"
+
+
+def _read_vllm(text: str, instance: LayersInstance) -> list[int]:
+    counts = integers(text, "VLLM_PP_LAYER_PARTITION")
+    if 0 in counts:
+        raise InvalidInputError(
+            f"stage {counts.index(0)} has no layer, which vLLM cannot have; expected one in each."
+        )
     before, behind = instance.chain.outer
     counts[0] += before
     counts[-1] += behind
     return counts
 
 
-def _read_vllm(text: str, instance: LayersInstance) -> list[int]:
-    return _with_outer(instance, _integers(text, "VLLM_PP_LAYER_PARTITION"))
-
-
-def _read_llama(text: str, instance: LayersInstance) -> list[int]:
-    """Return the counts that llama.cpp makes of shares: layer i of L is at i / (L + 1)."""
-    try:
-        shares = [float(part) for part in re.split("[,/]", text)]
-    except ValueError:
-        shares = [-1.0]
-    if min(shares) < 0 or not 0 < sum(shares) < 1e12:
-        raise InvalidInputError(f"-ts is {quoted(text)}; expected shares with commas, e.g. 3,1.")
-    before, _ = instance.chain.outer
-    slots, total = instance.chain.layers - before, sum(shares)
-    counts = [0] * len(shares)
-    ends: list[float] = []
-    for share in shares:
-        ends.append((ends[-1] if ends else 0.0) + share)
-    for at in range(slots):
-        counts[next((d for d, end in enumerate(ends) if end / total > at / slots), -1)] += 1
-    first = next(at for at, count in enumerate(counts) if count)
-    counts[first] += before
-    return counts
-
-
-def _read_megatron(text: str, instance: LayersInstance) -> list[int]:
-    layout = re.sub(r"[\\ ,]", "", text.strip().strip("\"'"))
-    expanded = _expanded(layout)
-    if "m" in expanded:
-        raise InvalidInputError(
-            f"the layout is {quoted(text)}, with {expanded.count('m')} layers m, which predict "
-            "several words; expected E, t and L, since models have none of these here."
-        )
-    if not re.fullmatch("E?[t|]*L?", expanded):
-        raise InvalidInputError(
-            f"the layout is {quoted(text)}; expected E, t and L in this order, with | between "
-            "stages."
-        )
-    before, behind = instance.chain.outer
-    if expanded.count("E") != before or expanded.count("L") != behind:
-        raise InvalidInputError(
-            f"the layout has {expanded.count('E')} E and {expanded.count('L')} L; "
-            f"expected {before} and {behind}."
-        )
-    return [len(part) for part in expanded.split("|")]
-
-
-def _expanded(layout: str) -> str:
-    """Return a layout without ``x*3`` and ``(tt|)*3``."""
-    for _ in range(100):
-        match = re.search(r"\(([Et|mL]*)\)\*(\d{1,5})|([Et|mL])\*(\d{1,5})", layout)
-        if match is None:
-            return layout
-        unit, times = (match[1], match[2]) if match[2] else (match[3], match[4])
-        if len(unit) * int(times) > 2 * MOST_LAYERS or len(layout) > 4 * MOST_LAYERS:
-            raise InvalidInputError(
-                f"the layout repeats {quoted(unit)} {times} times; expected less."
-            )
-        layout = layout[: match.start()] + unit * int(times) + layout[match.end() :]
-    raise InvalidInputError("the layout has more than 100 repetitions; expected fewer.")
-
-
-def _read_torch(text: str, instance: LayersInstance) -> list[int]:
-    before, behind = instance.chain.outer
-    n = instance.chain.layers
-    known = {_torch_name(instance, at): at for at in range(n - max(behind, 1), before - 1, -1)}
-    known |= {"output": n - 1, "norm": n - behind} if behind else {}
-    ends = []
-    for name in (part.strip(" \"'[]") for part in text.split(",")):
-        if name not in known:
-            raise InvalidInputError(
-                f"there is no split point {quoted(name)}; expected names such as layers.1 or norm."
-            )
-        ends.append(known[name])
-    return _differences([0, *ends, n])
+def _write_deepspeed(instance: LayersInstance, solution: LayerAssignment) -> str:
+    parts = [stage.first for stage in solution.stages] + [instance.chain.layers]
+    return f"parts={json.dumps(parts)}"
 
 
 def _read_deepspeed(text: str, instance: LayersInstance) -> list[int]:
-    return _differences(_integers(text.strip().strip("[]"), "parts"))
+    return differences(integers(text.strip().strip("[]"), "parts"))
 
 
-def _differences(ends: list[int]) -> list[int]:
-    counts = [b - a for a, b in itertools.pairwise(ends)]
-    if not counts or min(counts) < 0 or ends[0] != 0:
-        raise InvalidInputError(f"the parts are {quoted(ends)}; expected 0 and then ascending.")
-    return counts
-
-
-_READERS: tuple[tuple[str, Callable[[str, LayersInstance], list[int]]], ...] = (
-    (r"(?:export )?VLLM_PP_LAYER_PARTITION=(.*)", _read_vllm),
-    (r"(?:-ts|--tensor-split)[ =](.*)", _read_llama),
-    (r"--pipeline-model-parallel-layout[ =](.*)", _read_megatron),
-    (r"(?:--\S*)?pipeline_parallel_split_points[ =](.*)", _read_torch),
-    (r"parts ?= ?(.*)", _read_deepspeed),
-)
+def _write_onnxruntime(instance: LayersInstance, solution: LayerAssignment) -> str:
+    names = instance.chain.names
+    return json.dumps(
+        {str(stage.device): list(names[stage.first : stage.end]) for stage in solution.stages}
+    )
 
 
 def _from_names(text: str, instance: LayersInstance) -> LayerAssignment | None:
     """Read a device map, or lists of names by device; return None for other objects."""
     try:
-        value = json.loads(text)
-    except ValueError:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or "format" in value or not value:
         return None
     if all(isinstance(item, list) for item in value.values()) and all(
-        re.fullmatch(r"\d{1,6}", key) for key in value
+        re.fullmatch(r"\d{1,6}", key, re.ASCII) for key in value
     ):
-        value = {name: int(key) for key, names in value.items() for name in names}
-    elsewhere = [name for name, item in value.items() if item in ("cpu", "disk")]
-    if elsewhere and all(item in ("cpu", "disk") or type(item) is int for item in value.values()):
-        raise InvalidInputError(
-            f"{quoted(elsewhere[0])} is on {quoted(value[elsewhere[0]])}; expected numbers of "
-            "devices, since what is offloaded is in no stage."
-        )
-    if not all(type(item) is int for item in value.values()):
-        return None
-    if not set(value) - {"", *instance.chain.names} and set(instance.chain.names) <= set(value):
-        return LayerAssignment(frozen([value[name] for name in instance.chain.names]))
-    found = []
-    for name in instance.chain.names:
-        # A module's own entry, or that of one around it.
-        parts = name.split(".")
-        keys = [".".join(parts[:length]) for length in range(len(parts), -1, -1)]
-        key = next((key for key in keys if key in value), None)
-        if key is None:
-            return None
-        found.append(value[key])
-    return LayerAssignment(frozen(found))
+        value = {str(name): int(key) for key, names in value.items() for name in names}
+    found = read_device_map(value, instance)
+    if found is not None:
+        _check_virtual(TOOLS["device-map"], instance.virtual_stages)
+    return found
+
+
+TOOLS: dict[str, Tool] = {
+    "vllm": Tool(
+        "vLLM",
+        _write_vllm,
+        r"(?:export )?VLLM_PP_LAYER_PARTITION=(.*)",
+        _read_vllm,
+        joined=lambda chain: {*_first_repeated(chain), *_behind(chain, 0)},
+    ),
+    "device-map": Tool("a device map", write_device_map, says_devices=True),
+    "llama.cpp": Tool(
+        "llama.cpp",
+        llama_cpp.write_llama,
+        llama_cpp.PATTERN,
+        llama_cpp.read_llama,
+        joined=lambda chain: {*_first_repeated(chain), *_behind(chain, 1)},
+        is_input_on_host=True,
+    ),
+    "megatron": Tool(
+        "Megatron-LM",
+        megatron.write_megatron,
+        megatron.PATTERN,
+        megatron.read_megatron,
+        joined=lambda chain: _behind(chain, 1)[:-1],
+        has_virtual_stages=True,
+    ),
+    "torch": Tool(
+        "a list of split points",
+        torchtitan.write_split_points,
+        torchtitan.SPLIT_POINTS,
+        torchtitan.read_split_points,
+        joined=_is_one_part_each,
+        has_virtual_stages=True,
+    ),
+    "torchtitan": Tool(
+        "torchtitan",
+        torchtitan.write_modules,
+        torchtitan.MODULES,
+        torchtitan.read_modules,
+        joined=_is_one_part_each,
+        has_virtual_stages=True,
+    ),
+    "deepspeed": Tool("DeepSpeed", _write_deepspeed, r"parts ?= ?(.*)", _read_deepspeed),
+    "onnxruntime": Tool("ONNX Runtime", _write_onnxruntime, says_devices=True),
+}

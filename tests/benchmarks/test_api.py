@@ -291,7 +291,7 @@ def renamed(first: object) -> tuple[pd.DataFrame, pd.DataFrame]:
         (lambda: "no-such-thing", "there is no graph 'no-such-thing'; expected DATASET/GRAPH"),
         (lambda: "missing.onnx", "missing.onnx does not exist; expected a file."),
         (lambda: "", "model is an empty text; expected a path or the name of a data set's membe"),
-        (Path.cwd, f"{Path.cwd()} is a directory; expected a file."),
+        (Path.cwd, f"{Path.cwd()} is a directory; expected a file, or a folder with config.json."),
         (lambda: "x" * 5000, f"there is no graph '{'x' * 76}...; expected DATASET/GRAPH"),
         (lambda: frames()[0], "model is name work transfer 0 a 1 1 1 b 2 1 2 c 3 1 3 d 4 1 4 e 5"),
         (lambda: changed(work=10**5000), "work of node 'b' is an integer too long to be shown, b"),

@@ -237,7 +237,7 @@ def test_a_solution_to_begin_with(boundmark: Boundmark, tmp_path: Path) -> None:
         ),
         (("onnx-light/alexnet", "-k", "2", "--out", ""), "'--out': it is empty; expected a path."),
         (("", "-k", "2"), "model is an empty text; expected a path or the name of a data set's m"),
-        (("/proc", "-k", "2"), "/proc is a directory; expected a file."),
+        (("/proc", "-k", "2"), "/proc is a directory; expected a file"),
         (("shapes/k-4-train", "--memory", "0"), "memory is 0; expected an integer of at least 1"),
         (("onnx-light/alexnet", "-k", "2", "--method", "modulo"), "treats 'microbatch'"),
         (("onnx-light/alexnet", "-k", "2", "--dim", "batch"), "expected NAME=SIZE, e.g. batch=8"),

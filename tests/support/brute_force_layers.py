@@ -25,7 +25,9 @@ def cost(sample: LayersInstance, ends: list[int], used: list[int]) -> int | None
     chain, loads = sample.chain, []
     for s, (end, device) in enumerate(zip(ends, used, strict=True)):
         first, kind = ends[s - 1] if s else 0, chain.devices[device]
-        flights = min(sample.micro_batches, len(ends) - s) if chain.training else 1
+        k, m = len(ends), sample.micro_batches
+        rules = {"stages": min(m, k), "1f1b": min(m, k - s), "zb-h2": min(m, 2 * (k - s) - 1)}
+        flights = rules.get(str(sample.in_flight)) or int(sample.in_flight)
         taken = sum(int(chain.weights[i]) + flights * int(chain.held[i]) for i in range(first, end))
         for i, j, shared in chain.tied:
             if first <= i < end and first <= j < end:
@@ -54,7 +56,7 @@ def drawn(dice: random.Random, goal: str, order: str, most: int = 6) -> LayersIn
     n, types = dice.randint(1, most), dice.randint(1, 3)
     devices = [*range(types), *(dice.randrange(types) for _ in range(dice.randint(0, 4 - types)))]
     dice.shuffle(devices)
-    training = dice.random() < 0.5
+    rule = dice.choice((1, 2, "stages", "stages", "1f1b", "zb-h2"))
     links = dice.randint(1, 3)
     weights = [dice.randint(0, 9) for _ in range(n)]
     tied = []
@@ -74,7 +76,6 @@ def drawn(dice: random.Random, goal: str, order: str, most: int = 6) -> LayersIn
             capacity=[dice.randint(6, 40) for _ in range(types)],  # type: ignore[arg-type]
             sizes=weights,  # type: ignore[arg-type]
             outer=(min(1, n // 3), min(1, n // 3)),
-            training=training,
             names=tuple(f"l{at}" for at in range(n)),
             device_names=tuple(f"d{at}" for at in range(len(devices))),
         )
@@ -82,7 +83,7 @@ def drawn(dice: random.Random, goal: str, order: str, most: int = 6) -> LayersIn
         if "bytes" in str(error):
             return None
         raise
-    return LayersInstance(chain, goal, order, dice.choice((1, 2, 4)))
+    return LayersInstance(chain, goal, order, dice.choice((1, 2, 4)), rule)
 
 
 def assignment(ends: list[int], used: list[int]) -> LayerAssignment:

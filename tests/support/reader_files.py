@@ -14,6 +14,7 @@ from graphs import small_graph
 from boundmark.datasets import graph_json
 from boundmark.datasets.graph_file import to_parquet
 from boundmark.datasets.graph_rows import GraphOrigin
+from boundmark.datasets.layers.language_models import published
 from boundmark.problems.devices import measured_times
 from boundmark.reports.best_known import shipped, write_records
 from boundmark.reports.comparison.recorded_run import read_baseline, write_baseline
@@ -137,3 +138,61 @@ def _written(write: Any) -> bytes:
         path = Path(folder) / "file.parquet"
         write(path)
         return path.read_bytes()
+
+
+SMALL_MODEL = {
+    "model_type": "llama", "hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2,
+    "intermediate_size": 16, "vocab_size": 10, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+def configurations() -> Sequence[bytes]:
+    """Return configurations of language models, of all that are shipped."""
+    return [json.dumps(one["config"]).encode() for one in published().values()]
+
+
+def gguf_files() -> Sequence[bytes]:
+    """Return headers of two models, one with experts and a window."""
+    plain = {"block_count": 1, "embedding_length": 64, "attention.head_count": 2}
+    more = {"attention.sliding_window": 9, "expert_count": 4, "expert_used_count": 2}
+    matrices = [("attn_q", (64, 64)), ("ffn_up", (64, 128)), ("ffn_down", (128, 64))]
+    experts = [("ffn_up_exps", (64, 32, 4)), ("ffn_down_exps", (32, 64, 4))]
+    return [_gguf("llama", plain, matrices), _gguf("gpt-oss", plain | more, matrices + experts)]
+
+
+def _gguf(kind: str, numbers: dict[str, int], matrices: Sequence[tuple[str, Any]]) -> bytes:
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    entries = [text("general.architecture") + struct.pack("<I", 8) + text(kind)]
+    entries += [text(f"{kind}.{k}") + struct.pack("<II", 4, v) for k, v in numbers.items()]
+    tensors = [("token_embd.weight", (64, 100))]
+    tensors += [(f"blk.0.{name}.weight", shape) for name, shape in matrices]
+    listed = [
+        text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, 0)
+        for name, shape in tensors
+    ]
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(entries))
+    return head + b"".join(entries) + b"".join(listed)
+
+
+def layer_tables() -> Sequence[bytes]:
+    """Return a table with work, and one with measured times."""
+    return [
+        b"layer,weights,held,output,flops,bytes\na,100,7,10,5,9\nb,200,7,0,5,9\n",
+        b"layer,seconds:A10,joined\na,.5,0\nb,.25,1\n",
+    ]
+
+
+def safetensors() -> Sequence[bytes]:
+    """Return the header of a small model's tensors."""
+    names = [
+        "model.embed_tokens.weight", "lm_head.weight", "model.layers.0.self_attn.q_proj.weight",
+        "model.layers.0.mlp.up_proj.weight", "model.layers.1.mlp.up_proj.weight",
+    ]  # fmt: skip
+    document = {
+        name: {"dtype": "BF16", "shape": [8, 8], "data_offsets": [128 * at, 128 * at + 128]}
+        for at, name in enumerate(names)
+    }
+    text = json.dumps(document).encode()
+    return [struct.pack("<Q", len(text)) + text]

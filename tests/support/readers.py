@@ -25,6 +25,7 @@ from boundmark.datasets import onnx_file
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.devices import find_device, registry
 from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.layers import LayerModel, Workload
 from boundmark.problems.problem import solution_document
 from boundmark.reports.best_known import read_records
 from boundmark.reports.comparison.recorded_run import read_baseline
@@ -187,6 +188,23 @@ def _profiles() -> Sequence[bytes]:
     return ["\n".join([*lines, "\tnode1 -- node2", "\tnode2 -- node3"]).encode()]
 
 
+def _read_language_model(path: Path) -> None:
+    """Read a model, and make layers of it."""
+    model = load_file(path)
+    assert isinstance(model, LayerModel)
+    for phase in ("as-given", "decode", "training"):
+        tokens = 0 if phase == "as-given" else 16
+        with suppress(BoundmarkError):
+            model.layers(Workload(phase, tokens and 1, tokens))
+
+
+def _read_safetensors(path: Path) -> None:
+    """Read a file beside the configuration of the model that it is of."""
+    config = reader_files.SMALL_MODEL
+    (path.parent / "config.json").write_text(json.dumps(config))
+    load_file(path.parent)
+
+
 READERS = {
     "checker": Reader(".json", lambda: [*_instances(), *_certificates(), *_solutions()], _check),
     "instance": Reader(".json", _instances, load_file),
@@ -202,6 +220,10 @@ READERS = {
     "planners": Reader(".json", reader_files.planners, load_file),
     "openvino": Reader(".xml", lambda: [CONVOLUTION.encode(), PRODUCTS.encode()], load_file),
     "torch-export": Reader(".pt2", lambda: [archive(two_layers())], load_file),
+    "language-model": Reader(".json", reader_files.configurations, _read_language_model),
+    "gguf": Reader(".gguf", reader_files.gguf_files, _read_language_model),
+    "layer-table": Reader(".csv", reader_files.layer_tables, _read_language_model),
+    "safetensors": Reader(".safetensors", reader_files.safetensors, _read_safetensors),
     "times": Reader(".json", reader_files.times, lambda path: find_device(str(path))),
     "best-known": Reader(".parquet", reader_files.records, read_records),
     "baseline": Reader(".parquet", reader_files.baselines, read_baseline),

@@ -23,11 +23,11 @@ LARGER = LayersInstance(
         capacity=[16, 9, 12],  # type: ignore[arg-type]
         sizes=[4, 2, 3, 2, 2, 3, 2, 2, 3, 4],  # type: ignore[arg-type]
         outer=(1, 1),
-        training=True,
         names=tuple(f"layer {at}" for at in range(10)),
         device_names=("a", "b", "c", "d", "e"),
     ),
     "makespan",
+    in_flight="1f1b",
 )
 
 

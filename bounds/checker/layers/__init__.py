@@ -4,26 +4,35 @@ The instance: layers in their order and devices of some types. A solution gives 
 the layers of a device are contiguous. A stage on a device of type d takes the `time` of its layers
 on d, and `transfer` of its last layer over the kind of `link` from d to the type of the next
 stage's device; together, its load. It holds the `weights` of its layers, the bytes that `tied`
-layers share once, and `held` of its layers as often as there are micro-batches in flight: once,
-or, in training, as many as there are stages from it to the end, but no more than `micro_batches`.
-That is at most the `capacity` of d. `joined` layers are in the stage of the layer before them. If
-`device_order` is given, stages are on devices in that order; some devices may stay empty. OPT is
-the least possible largest load (`goal` bottleneck), sum of loads (latency), or sum of loads and
-`micro_batches` - 1 times the largest (makespan). One kind for OPT >= bound:
+layers share once, and `held` of its layers as often as there are micro-batches `in_flight`: a
+number, or the least of `micro_batches` and a number of stages: of all ("stages"), of those from
+it to the end ("1f1b"), or twice these less one ("zb-h2"). That is at most the `capacity` of d.
+`joined` layers are in the stage of the layer before them. If `device_order` is given, stages are on
+devices in that order; some devices may stay empty. OPT is the least possible largest load (`goal`
+bottleneck), sum of loads (latency), or sum of loads and `micro_batches` - 1 times the largest
+(makespan).
+
+With `virtual_stages` v > 1, each of p devices has v stages, which go round the devices in one
+order; its load is the sum of theirs, and it holds what they hold together ("interleaved": what
+Megatron's schedule has in flight at most, see `assignment`). Two kinds for OPT >= bound:
 
 layer-reach/1
     The checker's own search finds no assignment that costs less than the bound (`reach` says which
     states it leaves out, and why). Prices of the types of devices are given, which make it short.
     A bound of more than all layers on their slowest devices, with all their slowest transfers, says
     that no assignment fits into the memory.
+layer-load/1
+    All layers do not fit into the time of all devices, however they are divided (`load` says how
+    that is shown). For the bottleneck, with virtual stages or without.
 """
 
 from .assignment import objective
 from .instance import read_instance
+from .load import layer_load
 from .reach import layer_reach
 
 SOLUTION_FIELDS = frozenset({"devices"})
 
-KINDS = {"layer-reach/1": layer_reach}
+KINDS = {"layer-reach/1": layer_reach, "layer-load/1": layer_load}
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -7,11 +7,42 @@ from ..values import LARGEST_COST, Rejected, fields, integer, integers, quoted
 from .limits import MOST_DEVICES, MOST_LAYERS
 
 FIELDS = {
-    "goal", "device_order", "micro_batches", "made_of", "training", "time", "weights", "held",
-    "tied", "joined", "transfer", "link", "devices", "capacity", "sizes", "outer",
+    "goal", "device_order", "micro_batches", "in_flight", "virtual_stages", "made_of", "time",
+    "weights", "held", "tied", "joined", "transfer", "link", "devices", "capacity", "sizes",
+    "outer",
 }  # fmt: skip
 
-MOST_MICRO_BATCHES = 2**20
+MOST_MICRO_BATCHES = MOST_IN_FLIGHT = 2**20
+MOST_VIRTUAL_STAGES = 64
+
+STAGES, ONE_F_ONE_B, ZB_H2, INTERLEAVED = "stages", "1f1b", "zb-h2", "interleaved"
+
+
+class Case(NamedTuple):
+    """How many micro-batches stages hold, from the last one on, in pipelines of so many stages.
+
+    Attributes
+    ----------
+    held
+        Micro-batches that the last stage holds, the one before it, and so on; all stages before
+        those hold as many as the last of these.
+    most
+        Stages that a pipeline may have; more than there are devices for any number.
+    counted
+        Up to how many stages it makes a difference how many there are.
+    """
+
+    held: tuple[int, ...]
+    most: int
+    counted: int
+
+    def holds(self, count: int) -> int:
+        """Return what a stage holds that is the `count`-th one from the end, counted from 1."""
+        return self.held[min(count, len(self.held)) - 1]
+
+    def later(self, count: int) -> int:
+        """Return the number of the stage before it; one that may not be if all are taken."""
+        return count + 1 if self.counted == self.most else min(count + 1, self.counted)
 
 
 class Instance(NamedTuple):
@@ -23,8 +54,10 @@ class Instance(NamedTuple):
         1 if loads are added up, 0 if only the largest one counts.
     rounds
         How often the largest load counts.
-    in_flight
-        Micro-batches that a stage holds at most.
+    micro_batches, in_flight, virtual_stages
+        As in the document.
+    cases
+        An assignment without virtual stages fits if it does so in one of these cases.
     time
         Ticks of each layer on each type of device.
     partner
@@ -42,7 +75,10 @@ class Instance(NamedTuple):
 
     adds: int
     rounds: int
-    in_flight: int
+    micro_batches: int
+    in_flight: int | str
+    virtual_stages: int
+    cases: tuple[Case, ...]
     is_free: bool
     time: list[list[int]]
     weights: list[int]
@@ -62,7 +98,10 @@ def read_instance(document: dict[str, Any]) -> Instance:
     goal = _one_of(document, "goal", ("bottleneck", "latency", "makespan"))
     order = _one_of(document, "device_order", ("free", "given"))
     batches = integer(document["micro_batches"], "micro_batches", 1, MOST_MICRO_BATCHES)
-    training = integer(document["training"], "training of the instance", 0, 1)
+    virtual = integer(document["virtual_stages"], "virtual_stages", 1, MOST_VIRTUAL_STAGES)
+    rule = _rule(document["in_flight"], virtual)
+    if virtual > 1 and goal != "bottleneck":
+        raise Rejected("the instance has virtual stages, and its goal is not bottleneck")
     if type(document["made_of"]) is not dict:
         raise Rejected("made_of of the instance is not an object")
     weights = integers(document["weights"], "weights of the instance", 0, LARGEST_COST)
@@ -87,15 +126,45 @@ def read_instance(document: dict[str, Any]) -> Instance:
     joined = integers(document["joined"], "joined of the instance", 1, n - 1)
     hold(100 * (n * (types + len(transfer)) + types * types))
     spend(n * (types + len(transfer) + 8) + len(devices) * types)
-    m = min(batches, len(devices)) if training else 1
+    most = min(n, len(devices))
+    cases = _cases(rule, batches, most if any(held) else 1, most)
     return Instance(
         int(goal != "bottleneck"),
         {"bottleneck": 1, "latency": 0, "makespan": batches - 1}[goal],
-        m, order == "free", time, weights, held, _partners(document["tied"], weights),
-        _apart(joined, n),
+        batches, rule, virtual, cases, order == "free", time, weights, held,
+        _partners(document["tied"], weights), _apart(joined, n),
         transfer, link, devices,
         [[at for at, one in enumerate(devices) if one == kind] for kind in range(types)], capacity,
     )  # fmt: skip
+
+
+def _rule(value: Any, virtual: int) -> int | str:
+    """Return how many micro-batches stages hold: a number, or the name of a rule."""
+    if type(value) is int:
+        return integer(value, "in_flight of the instance", 1, MOST_IN_FLIGHT)
+    known = (STAGES, INTERLEAVED) if virtual > 1 else (STAGES, ONE_F_ONE_B, ZB_H2)
+    if type(value) is not str or value not in known:
+        raise Rejected(f"in_flight of the instance is not a number or {' or '.join(known)}")
+    return value
+
+
+def _cases(rule: int | str, batches: int, stages: int, most: int) -> tuple[Case, ...]:
+    """Return cases that have all assignments of at most `most` stages that fit, and no others.
+
+    If each of k stages holds min(m, k), those with at most F stages are among the pipelines that
+    hold F on each: what fits there fits with min(m, k) as well, and what fits with min(m, k) is
+    there for F = min(m, k). `stages` is the largest F that makes a difference; it comes first.
+    """
+    if rule == STAGES:
+        full = min(batches, stages)
+        fewer = (Case((held,), held, held) for held in range(full - 1, 0, -1))
+        return (Case((full,), most + 1, 1), *fewer)
+    if rule in (ONE_F_ONE_B, ZB_H2):
+        step = 1 if rule == ONE_F_ONE_B else 2
+        held = [min(batches, 1 + step * at) for at in range(stages)]
+        different = 1 + held.index(held[-1])
+        return (Case(tuple(held[:different]), most + 1, different),)
+    return (Case((rule if isinstance(rule, int) else 1,), most + 1, 1),)
 
 
 def memory(instance: Instance, first: int, end: int, in_flight: int) -> int:

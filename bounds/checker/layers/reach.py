@@ -1,9 +1,10 @@
 """Searches all assignments of `layers` that cost little enough, from the last stage to the first.
 
 A state is what is left to do: the layers before `start`, the devices that are not taken yet, the
-type of the device that receives what these layers hand on, and how many micro-batches the next
-stage holds. If devices may have any order, those of a type that are left count only by their
-number; if not, it is the position up to which they are taken.
+type of the device that receives what these layers hand on, and the number of the next stage,
+counted from the end, as far as it says how many micro-batches that stage holds. If devices may have
+any order, those of a type that are left count only by their number; if not, it is the position up
+to which they are taken.
 
 The rest costs at least `Rest.least`, less the prices of all devices that are left: the cheapest
 way to cover these layers where every device costs its price more, and any number of each may be
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..budget import hold, spend
 from ..values import Rejected, fields, integer, integers
-from .instance import Instance
+from .instance import Case, Instance
 from .limits import MOST_PRICE
 
 NEVER = 2**80
@@ -41,41 +42,53 @@ class Rest:
 
     Attributes
     ----------
+    case
+        How many micro-batches stages hold.
     cap
         No stage may take longer.
     least
-        By micro-batches held, type of the receiver, and number of layers; `root` for all layers.
+        By number of the stage, type of the receiver, and number of layers; `root` for all layers.
+    is_tight
+        Whether the memory refuses a stage that the cap leaves.
     """
 
-    def __init__(self, instance: Instance, prices: list[int], cap: int) -> None:
-        self.instance, self.prices, self.cap = instance, prices, cap
+    def __init__(self, instance: Instance, case: Case, prices: list[int], cap: int) -> None:
+        self.instance, self.case, self.prices, self.cap = instance, case, prices, cap
+        self.is_tight = False
         self._spans: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         self._starts: dict[tuple[int, int, int, int], int] = {}
         self._size = 0
-        n, types, most = len(instance.weights), len(prices), instance.in_flight
-        hold(100 * n * types * most)
-        self.least = [[[0] + [NEVER] * n for _ in prices] for _ in range(most + 1)]
+        n, types, most = len(instance.weights), len(prices), case.counted
+        hold(100 * n * types * (most + 2))
+        self.least = [[[0] + [NEVER] * n for _ in prices] for _ in range(most + 2)]
         self.root = NEVER
-        for held in range(most, 0, -1):
-            table, behind = self.least[held], self.least[min(held + 1, most)]
+        for count in range(most, 0, -1):
+            table, behind = self.least[count], self.least[case.later(count)]
             for end in range(1, n):
                 if not instance.apart[end]:
                     continue
                 for sender in range(types):
                     kinds = instance.link[sender]
-                    found = self._over_links(held, sender, end, behind[sender])
+                    found = self._over_links(count, sender, end, behind[sender])
                     for receiver in range(types):
                         value = found[kinds[receiver]]
                         if value < table[receiver][end]:
                             table[receiver][end] = value
-        behind = self.least[min(2, most)]
+        behind = self.least[case.later(1)]
         for sender in range(types):
             for start, time in self.spans(1, sender, n):
                 value = behind[sender][start] + instance.adds * time + prices[sender]
                 self.root = min(self.root, value)
 
-    def spans(self, held: int, kind: int, end: int) -> list[tuple[int, int]]:
-        """Return where a stage up to `end` may begin on a type, nearest first, and its ticks."""
+    def spans(self, count: int, kind: int, end: int) -> list[tuple[int, int]]:
+        """Return where a stage up to `end` may begin on a type, nearest first, and its ticks.
+
+        Parameters
+        ----------
+        count
+            Its number from the end.
+        """
+        held = self.case.holds(count)
         known = self._spans.get((held, kind, end))
         if known is not None:
             return known
@@ -89,6 +102,7 @@ class Rest:
             if start in one.partner and one.partner[start][0] < end:
                 size -= one.partner[start][1]
             if size > capacity or time > self.cap:
+                self.is_tight |= time <= self.cap
                 break
             if one.apart[start]:
                 found.append((start, time))
@@ -98,9 +112,9 @@ class Rest:
         self._spans[held, kind, end] = found
         return found
 
-    def starts(self, held: int, kind: int, over: int, ends: int) -> int:
+    def starts(self, count: int, kind: int, over: int, ends: int) -> int:
         """Return where stages up to any of `ends` may begin, as bits; `over` is their link."""
-        found, one = 0, self.instance
+        found, one, held = 0, self.instance, self.case.holds(count)
         spend(2 + 3 * ends.bit_count())
         while ends:
             bit = ends & -ends
@@ -109,7 +123,7 @@ class Rest:
             known = self._starts.get((held, kind, over, end))
             if known is None:
                 known, limit = 0, self.cap - (one.transfer[over][end - 1] if over >= 0 else 0)
-                spans = self.spans(held, kind, end)
+                spans = self.spans(count, kind, end)
                 spend(4 + len(spans))
                 for start, time in spans:
                     if time > limit:
@@ -119,14 +133,14 @@ class Rest:
             found |= known
         return found
 
-    def _over_links(self, held: int, sender: int, end: int, behind: list[int]) -> dict[int, int]:
+    def _over_links(self, count: int, sender: int, end: int, behind: list[int]) -> dict[int, int]:
         """Return the least cost of the first layers for each kind of link that the sender has."""
         one = self.instance
         spend(2 * len(one.link))
         ticks = {kind: one.transfer[kind][end - 1] for kind in set(one.link[sender])}
         waiting = sorted(ticks, key=lambda kind: ticks[kind])
         found, smallest = {}, NEVER
-        spans = self.spans(held, sender, end)
+        spans = self.spans(count, sender, end)
         spend(len(spans))
         for start, time in spans:
             while waiting and time + ticks[waiting[-1]] > self.cap:
@@ -145,19 +159,39 @@ class Reached(NamedTuple):
     starts: int
     device: int
     kind: int
-    held: int
+    number: int
     unused: Any
     left: int
     after: "Reached | None"
 
 
 def reached(instance: Instance, cap: int, prices: list[int]) -> tuple[Rest, Reached] | None:
-    """Return a way to cover all layers with loads of at most `cap`; None if there is none.
+    """Return a way to cover all layers with loads of at most `cap`; None if there is none."""
+    for case in instance.cases:
+        rest = Rest(instance._replace(adds=0), case, prices, cap)
+        found = _reached(instance, rest)
+        if found is not None:
+            return rest, found
+        if covers_others(instance, rest):
+            break
+    return None
+
+
+def covers_others(instance: Instance, rest: Rest) -> bool:
+    """Whether nothing is found in the cases behind the first one that it does not have.
+
+    Their pipelines hold less on each stage. If the memory refuses no stage of the first case that
+    is short enough, all of them are among its pipelines.
+    """
+    return rest.case is instance.cases[0] and not rest.is_tight
+
+
+def _reached(instance: Instance, rest: Rest) -> Reached | None:
+    """Return a way to cover all layers in one case.
 
     States that differ in nothing but the layers before them are expanded together.
     """
-    n, most = len(instance.weights), instance.in_flight
-    rest = Rest(instance._replace(adds=0), prices, cap)
+    n, case, prices = len(instance.weights), rest.case, rest.prices
     total = sum(map(int.__mul__, prices, map(len, instance.members)))
     if rest.root > total:
         return None
@@ -165,16 +199,16 @@ def reached(instance: Instance, cap: int, prices: list[int]) -> tuple[Rest, Reac
     seen: dict[tuple[Any, int, int], int] = {}
     while stack:
         state = stack.pop()
-        later = min(state.held + 1, most)
+        later = case.later(state.number)
         found = []
         for kind, fewer, device, paid in _choices(instance, state.unused, prices):
             over = instance.link[kind][state.kind] if state.kind >= 0 else -1
-            starts = rest.starts(state.held, kind, over, state.starts)
+            starts = rest.starts(state.number, kind, over, state.starts)
             new, key = starts & ~seen.get((fewer, kind, later), 0), (fewer, kind, later)
             left, kept, slack = state.left - paid, new & 1, -1
             least, waiting = rest.least[later][kind], new & ~1
             if kept:
-                return rest, Reached(1, device, kind, later, fewer, left, state)
+                return Reached(1, device, kind, later, fewer, left, state)
             while waiting:
                 bit = waiting & -waiting
                 waiting ^= bit
@@ -201,33 +235,51 @@ def cheapest(
     largest_at_least
         What is known of the largest load of all assignments.
     """
-    n, most, rounds = len(instance.weights), instance.in_flight, instance.rounds
+    best: Step | None = None
+    for case in instance.cases:
+        rest, found = _cheapest(instance, case, target, prices, largest_at_least)
+        if found is not None:
+            best = found
+            target = found.cost + instance.rounds * found.largest - 1
+        if covers_others(instance, rest):
+            break
+    return best
+
+
+def _cheapest(
+    instance: Instance, case: Case, target: int, prices: list[int], largest_at_least: int
+) -> tuple[Rest, Step | None]:
+    """Return the best assignment of one case, if its cost is at most the target."""
+    n, rounds = len(instance.weights), instance.rounds
     total = sum(map(int.__mul__, prices, map(len, instance.members)))
     floor, cap = rounds * largest_at_least, target // (1 + rounds)
-    rest = Rest(instance, prices, cap)
+    rest = Rest(instance, case, prices, cap)
     if rounds and rest.root - total + floor <= target:
-        # The largest load may be what the sum of all leaves to it.
-        rest = Rest(instance, prices, min(cap, (target - rest.root + total) // rounds))
+        # The largest load may be what the sum of all leaves to it; in this case, not in others.
+        is_tight = rest.is_tight
+        rest = Rest(instance, case, prices, min(cap, (target - rest.root + total) // rounds))
+        rest.is_tight |= is_tight
     if rest.root - total + floor > target:
-        return None
-    # Least cost, a number that breaks ties, layers left, devices left, receiver, held, price, step.
+        return rest, None
+    # Least cost, a number that breaks ties, layers left, devices left, receiver, number of the
+    # stage, price, step.
     queue: list[Any] = [(0, 0, n, _all_devices(instance), -1, 1, total, Step(n, -1, 0, 0, None))]
     seen: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
     pushed = 0
     while queue:
-        _, _, end, unused, receiver, held, left, step = heapq.heappop(queue)
+        _, _, end, unused, receiver, count, left, step = heapq.heappop(queue)
         assert isinstance(step, Step)
         if end == 0:
-            return step
-        if (step.cost, step.largest) not in seen.get((end, unused, receiver, held), [(0, 0)]):
+            return rest, step
+        if (step.cost, step.largest) not in seen.get((end, unused, receiver, count), [(0, 0)]):
             # A better one came after it.
             continue
-        later = min(held + 1, most)
+        later = case.later(count)
         for sender, fewer, device, paid in _choices(instance, unused, prices):
             sending = 0
             if receiver >= 0:
                 sending = instance.transfer[instance.link[sender][receiver]][end - 1]
-            spans, least = rest.spans(held, sender, end), rest.least[later][sender]
+            spans, least = rest.spans(count, sender, end), rest.least[later][sender]
             spend(8 + 4 * len(spans))
             for start, time in spans:
                 load = time + sending
@@ -238,7 +290,7 @@ def cheapest(
                 bound = cost + max(rounds * largest, floor) + least[start]
                 if start:
                     bound -= left - paid
-                if bound > target:
+                if bound > target or least[start] >= NEVER:
                     continue
                 known = seen.setdefault((start, fewer, sender, later), [])
                 spend(len(known))
@@ -252,7 +304,7 @@ def cheapest(
                     queue, (bound, -pushed, start, fewer, sender, later, left - paid, after)
                 )
         hold(STATE_BYTES * pushed)
-    return None
+    return rest, None
 
 
 def _all_devices(instance: Instance) -> Any:
@@ -293,6 +345,8 @@ def _choices(instance: Instance, unused: Any, prices: list[int]) -> list[tuple[i
 
 def layer_reach(instance: Instance, payload: Any) -> int:
     """Return the bound of a payload if no assignment costs less."""
+    if instance.virtual_stages > 1:
+        raise Rejected("the kind does not prove anything of instances with virtual stages")
     payload = fields(payload, "the payload", {"bound", "prices", "largest", "largest_prices"})
     bound = integer(payload["bound"], "bound of the payload", 0, NEVER)
     largest = integer(payload["largest"], "largest of the payload", 0, NEVER)

@@ -1,6 +1,7 @@
 """`solve --as` and `evaluate` of texts, by the command line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_what_is_pasted_is_graded(tmp_path: Path) -> None:
     code, text = boundmark("solve", MODEL, *OPTIONS, *devices, "--as", "vllm")
     assert code == 0
     assert text.startswith(("CUDA_VISIBLE_DEVICES=", "VLLM_PP_LAYER_PARTITION="))
-    code, graded = boundmark("evaluate", MODEL, text.strip(), *OPTIONS, *devices)
+    code, graded = boundmark("evaluate", MODEL, text.splitlines()[0], *OPTIONS, *devices)
     assert code == 0
     assert "optimal, certified" in graded
     code, graded = boundmark("evaluate", MODEL, "-ts=11,11,12".replace("=", " "), "--help")
@@ -57,6 +58,47 @@ def test_what_is_pasted_is_graded(tmp_path: Path) -> None:
     assert code == 0
     assert "above the optimum" in graded
     assert "is the slowest" in graded
+
+
+@pytest.mark.parametrize(
+    ("tool", "options", "expected"),
+    [
+        # Small models, whose scores take as long as many layers: they would be alone.
+        ("vllm", (), r"vLLM's rules cost \d+\.\d\d %: [\d,]+ ns against [\d,]+ ns without"),
+        ("llama.cpp", (), r"llama\.cpp's rules (save|cost) "),
+        ("torchtitan", (), "^$"),
+        ("torch", ("--rules", "vllm"), "vLLM's rules cost "),
+        ("device-map", ("--rules", "free"), "^$"),
+    ],
+)
+def test_what_rules_cost(tool: str, options: tuple[str, ...], expected: str) -> None:
+    """The text alone is on standard output, and beside it a sentence about the tool's rules."""
+    arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "5xT4", "--quiet")
+    done = CliRunner().invoke(main, [*arguments, "--as", tool, *options])
+    assert done.exit_code == 0, done.output
+    assert len(done.stdout.splitlines()) == 1
+    assert re.search(expected, done.stderr.strip()), done.stderr
+
+
+def test_what_rules_cost_is_in_the_answer() -> None:
+    """A line of its own, and the other answer as an object; the label names the rules."""
+    arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "5xT4", "--rules", "vllm")
+    code, text = boundmark(*arguments, "--quiet")
+    assert code == 0
+    assert "rules=vllm: 14 nodes" in text
+    assert re.search(r"^rules {12}vLLM's rules cost", text, re.MULTILINE)
+    code, text = boundmark(*arguments, "--json")
+    answer = json.loads(text)
+    assert answer["without_rules"]["optimal"]
+    assert answer["without_rules"]["objective"] < answer["objective"]
+
+
+def test_a_split_that_the_tool_cannot_have_names_its_rule() -> None:
+    """If the search was free of rules."""
+    arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "5xT4", "--rules", "free")
+    code, text = boundmark(*arguments, "--as", "vllm")
+    assert code == 2
+    assert "a stage begins with 'lm_head', which vLLM cannot have" in text
 
 
 @pytest.mark.parametrize(

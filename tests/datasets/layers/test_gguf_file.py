@@ -1,10 +1,13 @@
 """Headers of GGUF files that the tests write themselves."""
 
 import struct
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from published_data import published_data
 
+from boundmark.datasets.layers.transformer import Attention, Recurrence, Transformer
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import Workload
@@ -18,7 +21,15 @@ def text(value: str) -> bytes:
     return struct.pack("<Q", len(value)) + value.encode()
 
 
-def header(tied: bool = False, change: dict[str, int] | None = None, version: int = 3) -> bytes:
+def header(
+    tied: bool = False,
+    change: dict[str, int] | None = None,
+    version: int = 3,
+    layers: Iterable[int] | None = None,
+    kind: str = "llama",
+    parts: int = 0,
+    more: Sequence[tuple[str, tuple[int, ...], int]] = (),
+) -> bytes:
     """Return a header of a small model like Llama, with four-bit blocks."""
     numbers = {
         "block_count": LAYERS, "embedding_length": WIDTH, "attention.head_count": 4,
@@ -28,21 +39,24 @@ def header(tied: bool = False, change: dict[str, int] | None = None, version: in
     tensors = [("token_embd.weight", (WIDTH, WORDS), Q4_K)]
     if not tied:
         tensors.append(("output.weight", (WIDTH, WORDS), Q6_K))
-    for at in range(LAYERS):
+    for at in range(LAYERS) if layers is None else layers:
         tensors += [
             (f"blk.{at}.attn_q.weight", (WIDTH, WIDTH), Q4_K),
             (f"blk.{at}.ffn_gate.weight", (WIDTH, INNER), Q4_K),
             (f"blk.{at}.attn_norm.weight", (WIDTH,), F32),
         ]
     entries = [
-        text("general.architecture") + struct.pack("<I", 8) + text("llama"),
+        text("general.architecture") + struct.pack("<I", 8) + text(kind),
         text("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, 2) + text("a") + text("b"),
         *(
-            text(f"llama.{name}") + struct.pack("<II", 4, value)
+            text(f"{kind}.{name}") + struct.pack("<II", 4, value)
             for name, value in numbers.items()
             if value >= 0
         ),
     ]
+    tensors += more
+    if parts:
+        entries.append(text("split.count") + struct.pack("<IH", 2, parts))
     listed = [
         text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, 0)
         for name, shape, kind in tensors
@@ -63,7 +77,7 @@ def test_layers_have_the_bytes_of_their_tensors(tied: bool, tmp_path: Path) -> N
     embedding = WIDTH * WORDS // 256 * 144
     scores = embedding if tied else WIDTH * WORDS // 256 * 210
     assert [layer.parameters for layer in facts] == [embedding, *[block] * LAYERS, scores]
-    assert facts[1].weights == block + 10 * 2 * 2 * 64 * 2
+    assert (facts[1].weights, facts[1].held) == (block, 10 * 2 * 2 * 64 * 2)
     assert model.tied(workload) == (((0, LAYERS + 1, embedding),) if tied else ())
 
 
@@ -73,7 +87,13 @@ def test_layers_have_the_bytes_of_their_tensors(tied: bool, tmp_path: Path) -> N
         (b"GGML" + header()[4:], "does not begin with 'GGUF'"),
         (header(version=9), "its version is 9; expected 2 or 3"),
         (header()[:200], "it ends within the header"),
-        (header(change={"block_count": -1}), "llama.block_count is None; expected an integer"),
+        (header(change={"block_count": -1}), "llama.block_count is missing; expected an integer"),
+        (header(change={"block_count": 0}), "llama.block_count is 0; expected an integer from 1"),
+        (header(change={"attention.head_count": 0}), "head_count is 0; expected an integer from 1"),
+        (header(change={"attention.head_count_kv": 3}), "head_count_kv is 3; expected a divisor"),
+        (header(change={"embedding_length": 0}), "embedding_length is 0; expected an integer"),
+        (header(layers=[0, 2]), "layer 1 has no tensors; expected a file with all of the model"),
+        (header(parts=3), "it is a part of 3 files; expected a name such as model-00001-of-00003"),
         (b"GGUF" + struct.pack("<IQQ", 3, 2**60, 0), "entries; expected at most"),
         (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**60), "a text has"),
     ],
@@ -84,3 +104,69 @@ def test_headers_that_are_none(content: bytes, expected: str, tmp_path: Path) ->
     path.write_bytes(content)
     with pytest.raises(InvalidInputError, match=f"model.gguf: .*{expected}"):
         load_file(path)
+
+
+def test_all_parts_of_a_model_are_read(tmp_path: Path) -> None:
+    """Tensors of later parts count; a part that is not there is named."""
+    whole = tmp_path / "whole.gguf"
+    whole.write_bytes(header())
+    first = tmp_path / "model-00001-of-00002.gguf"
+    first.write_bytes(header(layers=[0], parts=2))
+    with pytest.raises(
+        InvalidInputError, match=r"model-00002-of-00002.gguf is not there; expected"
+    ):
+        load_file(first)
+    second = tmp_path / "model-00002-of-00002.gguf"
+    second.write_bytes(header(layers=[1, 2], parts=2))
+    assert load_file(first).totals == load_file(whole).totals
+    with pytest.raises(InvalidInputError, match="a later part of a model; expected model-00001"):
+        load_file(second)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("gpt-oss", [9, 0, 9]), ("gemma2", [9, 0, 9]), ("gemma3", [9, 9, 9]), ("llama", [0, 0, 0])],
+)
+def test_windows_are_those_of_the_architecture(
+    kind: str, expected: list[int], tmp_path: Path
+) -> None:
+    """As llama.cpp takes them; full context, with a note, where that is not known."""
+    path = tmp_path / "model.gguf"
+    path.write_bytes(header(kind=kind, change={"attention.sliding_window": 9}))
+    model = load_file(path)
+    assert [block.mixer.window for block in model.blocks] == expected
+    assert bool(model.notes) == (kind == "llama")
+
+
+def test_experts_and_recurrences(tmp_path: Path) -> None:
+    """Tensors of three dimensions are experts', and `ssm` marks a recurrent layer."""
+    path = tmp_path / "model.gguf"
+    more = [
+        ("blk.0.ffn_up_exps.weight", (WIDTH, 64, 8), Q4_K),
+        ("blk.0.ffn_down_exps.weight", (64, WIDTH, 8), F32),
+        ("blk.1.ssm_in.weight", (WIDTH, 1024), F32),
+    ]
+    numbers = {
+        "expert_count": 8, "expert_used_count": 2, "ssm.inner_size": 512, "ssm.state_size": 16,
+        "ssm.conv_kernel": 4,
+    }  # fmt: skip
+    path.write_bytes(header(change=numbers, more=more))
+    model = load_file(path)
+    experts = [one for one in model.blocks[0].network if one.copies > 1]
+    assert [(one.copies, one.active, one.inputs) for one in experts] == [(8, 2, WIDTH), (8, 2, 64)]
+    assert model.blocks[0].lanes == 2 * 64
+    assert isinstance(model.blocks[1].mixer, Recurrence)
+    assert isinstance(model.blocks[2].mixer, Attention)
+
+
+def test_published_headers() -> None:
+    """Two files of today: bytes of the files, and caches within windows."""
+    folder = published_data() / "cases" / "gguf"
+    oss, gemma = (load_file(folder / f"{name}.gguf") for name in ("gpt-oss-20b", "gemma-3-27b-q8"))
+    assert isinstance(oss, Transformer)
+    assert oss.totals.parameters / 1e9 == pytest.approx(20.9, rel=0.005)
+    assert sum(layer.held for layer in oss.layers(Workload("decode", 8, 131072))) == (
+        8 * 2 * 2 * 8 * 64 * 12 * (131072 + 128)
+    )
+    assert gemma.totals.size / 1e9 == pytest.approx(28.7, rel=0.005)
+    assert gemma.totals.cache == 2 * 2 * 16 * 128 * 10

@@ -1,4 +1,4 @@
-"""Configurations of Hugging Face: sizes of published models, caches, and what is asked for."""
+"""Configurations of Hugging Face: families, windows, experts, and what is not understood."""
 
 import json
 from pathlib import Path
@@ -7,62 +7,153 @@ from typing import Any
 import pytest
 
 from boundmark.datasets.layers.hf_config import transformer
-from boundmark.datasets.layers.language_models import MODELS, load
-from boundmark.datasets.resolve import load_file
-from boundmark.problems.errors import InvalidInputError
+from boundmark.datasets.layers.language_models import load
+from boundmark.datasets.layers.transformer import Attention, Recurrence, Transformer
+from boundmark.datasets.resolve import load_file, load_member
+from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.layers import Workload
 
 DECODE = Workload("decode", 1, 1024)
 LLAMA = Path(__file__).parent / "configs" / "llama-3-70b.json"
-
-# Billions of parameters, as their authors state them.
-STATED = {
-    "gpt-2": 0.124, "llama-3-8b": 8.03, "llama-2-70b": 69.0, "llama-3-70b": 70.6,
-    "llama-3.1-405b": 405.9, "mistral-7b": 7.24, "mixtral-8x7b": 46.7, "qwen2.5-72b": 72.7,
-    "gemma-7b": 8.54, "deepseek-v3": 671.0,
+BASE: dict[str, Any] = json.loads(LLAMA.read_text())
+SMALL: dict[str, Any] = {
+    "model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 6,
+    "intermediate_size": 128, "vocab_size": 100, "torch_dtype": "bfloat16",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_parameters_are_those_of_the_model(name: str) -> None:
-    """Within 1 %: normalisations and biases are left out, and GPT-2's positions."""
-    model = load(name)
-    facts = model.layers(Workload("decode", 1, 1024, weight_bits=8))
-    shared = sum(size for _, _, size in model.tied(Workload("decode", 1, 1024, weight_bits=8)))
-    total = sum(layer.parameters for layer in facts) - shared
-    assert total / 1e9 == pytest.approx(STATED[name], rel=0.01)
+def windows(**changed: Any) -> list[int]:
+    """Return the windows of a small model's layers."""
+    model = transformer({**SMALL, **changed})
+    return [block.mixer.window for block in model.blocks if isinstance(block.mixer, Attention)]
+
+
+def with_experts(**changed: Any) -> list[int]:
+    """Return which layers of a small model have experts."""
+    experts = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+    model = transformer({**SMALL, "model_type": "qwen3_moe", **experts, **changed})
+    return [at for at, one in enumerate(model.blocks) if any(m.copies > 1 for m in one.network)]
 
 
 @pytest.mark.parametrize(
-    ("name", "entries"),
+    ("given", "expected"),
     [
-        ("llama-3-8b", 2 * 8 * 128),
-        ("gpt-2", 2 * 768),
-        ("deepseek-v3", 512 + 64),
+        ({"model_type": "mistral", "sliding_window": 9}, [9] * 6),
+        ({"model_type": "gemma2", "sliding_window": 9}, [9, 0] * 3),
+        ({"model_type": "gemma3_text", "sliding_window": 9}, [9] * 5 + [0]),
+        ({"model_type": "gemma3_text", "sliding_window": 9, "sliding_window_pattern": 3},
+         [9, 9, 0] * 2),
+        ({"model_type": "exaone4", "sliding_window": 9, "sliding_window_pattern": "LLLG"},
+         [9, 9, 9, 0, 9, 9]),
+        ({"model_type": "cohere2", "sliding_window": 9}, [9, 9, 9, 0, 9, 9]),
+        ({"model_type": "qwen2", "sliding_window": 9, "use_sliding_window": True,
+          "max_window_layers": 4}, [0] * 4 + [9] * 2),
+        ({"model_type": "qwen2", "sliding_window": 9, "max_window_layers": 4}, [0] * 6),
+        ({"model_type": "llama4_text", "intermediate_size_mlp": 128, "attention_chunk_size": 7},
+         [7, 7, 7, 0, 7, 7]),
+        ({"layer_types": ["full_attention", "sliding_attention"] * 3, "sliding_window": 5},
+         [0, 5] * 3),
+        ({"sliding_window": 9}, [0] * 6),
+    ],
+)  # fmt: skip
+def test_which_layers_have_a_window(given: dict[str, Any], expected: list[int]) -> None:
+    """As the configuration says, or else the family's classes; the full context if neither does."""
+    assert windows(**given) == expected
+
+
+def test_a_window_of_unknown_layers_is_named() -> None:
+    """Full context is what memory has to do for."""
+    notes = transformer({**SMALL, "sliding_window": 9}).notes
+    assert any("it is not known which layers have the window of 9 tokens" in n for n in notes)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, [0, 1, 2, 3, 4, 5]),
+        ({"decoder_sparse_step": 2}, [1, 3, 5]),
+        ({"mlp_only_layers": [0, 3]}, [1, 2, 4, 5]),
+        ({"first_k_dense_replace": 4}, [4, 5]),
+        ({"moe_layer_freq": 2}, [0, 2, 4]),
+        ({"moe_layer_freq": [0, 1, 1, 0, 0, 1]}, [1, 2, 5]),
+        ({"interleave_moe_layer_step": 3}, [2, 5]),
+        ({"expert_layer_period": 3, "expert_layer_offset": 1}, [1, 4]),
+        ({"moe_layer_start_index": 2, "moe_layer_end_index": 4}, [2, 3, 4]),
     ],
 )
-def test_caches(name: str, entries: int) -> None:
-    """Keys and values of shared heads, of all heads, or of the latent space, in 16 bits."""
-    layer = load(name).layers(DECODE)[1]
-    assert layer.weights - layer.parameters == 1024 * 2 * entries
-    assert load(name).layers(Workload("decode", 1, 1024, cache_bits=8))[1].weights == (
-        layer.parameters + 1024 * entries
+def test_which_layers_have_experts(given: dict[str, Any], expected: list[int]) -> None:
+    """Every rule that configurations have."""
+    assert with_experts(**given) == expected
+
+
+def test_nested_configurations_inherit() -> None:
+    """What stands outside counts: quantisation and type of a model of 24 billion parameters."""
+    text = {k: v for k, v in BASE.items() if k != "torch_dtype"}
+    outer = {
+        "model_type": "mistral3", "text_config": {**text, "model_type": "mistral"},
+        "torch_dtype": "bfloat16",
+        "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128},
+    }  # fmt: skip
+    whole = transformer({**outer, "quantization_config": None}).totals.size
+    model = transformer(outer)
+    assert model.dtype == "bfloat16"
+    assert model.totals.size < 0.3 * whole
+    assert model.blocks[0].name == "model.language_model.layers.0"
+
+
+def test_layers_of_prediction_are_for_training() -> None:
+    """Multi-token prediction is a block and a matrix more, behind the others."""
+    model = load("deepseek-v3")
+    assert isinstance(model, Transformer)
+    decode = model.layers(DECODE)
+    training = model.layers(Workload("training", 1, 1024))
+    assert (len(decode), len(training)) == (63, 64)
+    assert training[-2].name == "model.layers.61"
+    assert model.outer_in(Workload("training")) == (1, 2)
+    assert any("multi-token prediction" in note for note in model.notes)
+
+
+def test_blocks_of_their_own() -> None:
+    """Nemotron-NAS: layers without attention, with a matrix instead, or with other widths."""
+    blocks = [
+        {"attention": {"n_heads_in_group": 4}, "ffn": {"ffn_mult": 1.0}},
+        {"attention": {"no_op": True}, "ffn": {"ffn_mult": 6.0}},
+        {"attention": {"replace_with_linear": True}, "ffn": {"no_op": True}},
+    ]
+    model = transformer(
+        {**SMALL, "model_type": "nemotron-nas", "num_hidden_layers": 3, "block_configs": blocks}
     )
+    first, second, third = model.blocks
+    assert isinstance(first.mixer, Attention)
+    assert first.mixer.shared == 1
+    # Rounded up to a multiple of 256, as the model's class does.
+    assert [m.inputs for m in first.network] == [64, 64, 256]
+    assert second.mixer is None
+    assert second.parameters == 3 * 64 * 256 + 2 * 64
+    assert third.parameters == 64 * 64 + 2 * 64
+    assert third.mixer is None
+    assert [layer.held for layer in model.layers(DECODE)] == [0, 1024 * 2 * 2 * 16, 0, 0, 0]
 
 
-def test_a_window_bounds_the_cache() -> None:
-    """Mistral 7B attends to 4,096 tokens at most."""
-    long, short = (load("mistral-7b").layers(Workload("decode", 1, c))[1] for c in (9000, 4096))
-    assert long.weights == short.weights
+def test_jamba_keeps_states_and_few_caches() -> None:
+    """Of 32 layers, 4 have attention; states do not grow with the context."""
+    model = load("jamba-v0.1")
+    assert isinstance(model, Transformer)
+    kinds = [isinstance(block.mixer, Recurrence) for block in model.blocks]
+    assert kinds.count(False) == 4
+    near, far = (model.layers(Workload("decode", 1, context))[1].held for context in (10, 10**6))
+    # Numbers of a state of 16 and a convolution of 4, in 16 bits.
+    assert near == far == 2 * 8192 * (16 + 3)
 
 
 def test_phases() -> None:
     """A prompt takes 2 operations per parameter and token; training three times that, and more."""
-    facts = load("llama-3-8b").layers(Workload("prefill", 2, 512))
-    block = facts[1]
-    linear = block.operations[0].flops + block.operations[2].flops
-    assert linear == 2 * 2 * 512 * block.parameters / 2
-    trained = load("llama-3-8b").layers(Workload("training", 2, 512))[1]
+    model = load("llama-3-8b")
+    block = model.layers(Workload("prefill", 2, 512))[1]
+    matrices = block.parameters / 2 - 2 * 4096
+    assert block.operations[0].flops + block.operations[2].flops == 2 * 2 * 512 * matrices
+    assert block.operations[1].flops == 4 * 2 * (512 * 513 / 2) * 32 * 128
+    trained = model.layers(Workload("training", 2, 512))[1]
     assert trained.operations[0].flops == 3 * block.operations[0].flops
     assert trained.weights == 16 * block.parameters / 2
     assert trained.output == 2 * block.output
@@ -80,6 +171,34 @@ def test_experts() -> None:
     assert many == pytest.approx(8 * one, rel=0.08)
 
 
+def test_devices_in_parallel() -> None:
+    """Heads of keys that are fewer than devices are kept several times, as is a latent cache."""
+    model = load("llama-3-70b")
+    alone = model.layers(DECODE)[1]
+    for parallel, factor in ((2, 1), (8, 1), (16, 2), (64, 8)):
+        layer = model.layers(
+            Workload("decode", 1, 1024, tensor_parallel=parallel, smallest_tensor_parallel=parallel)
+        )[1]
+        assert layer.held == factor * alone.held
+        assert (layer.reductions, layer.reduced) == (2, 2 * 8192 * 2)
+    latent = load("deepseek-v3")
+    four = Workload("decode", 1, 1024, tensor_parallel=4, smallest_tensor_parallel=4)
+    assert latent.layers(four)[5].held == 4 * latent.layers(DECODE)[5].held
+
+
+@pytest.mark.parametrize(
+    ("parallel", "smallest", "expected"),
+    [(3, 3, "tensor_parallel is 3, and layer"), (16, 4, "is 4 on some devices and 16 on others")],
+)
+def test_heads_that_do_not_divide(parallel: int, smallest: int, expected: str) -> None:
+    """Refused, with the layer and its heads."""
+    workload = Workload(
+        "decode", 1, 1024, tensor_parallel=parallel, smallest_tensor_parallel=smallest
+    )
+    with pytest.raises(InvalidInputError, match=expected):
+        load("llama-3-70b").layers(workload)
+
+
 def test_t5_bert_and_vit() -> None:
     """Encoder and decoder in a row; images have as many tokens as they have."""
     t5 = transformer(
@@ -89,9 +208,7 @@ def test_t5_bert_and_vit() -> None:
     names = [layer.name for layer in t5.layers(DECODE)]
     assert names[1] == "encoder.block.0"
     assert names[-2] == "decoder.block.5"
-    assert sum(layer.parameters for layer in t5.layers(DECODE)) / 4 / 1e6 == pytest.approx(
-        60.5 + 16.4, rel=0.02
-    )
+    assert t5.totals.parameters / 1e6 == pytest.approx(60.5, rel=0.002)
     sizes = {
         "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072,
         "num_hidden_layers": 12, "torch_dtype": "float32",
@@ -99,22 +216,47 @@ def test_t5_bert_and_vit() -> None:
     vit = transformer({"model_type": "vit", **sizes})
     assert vit.layers(Workload("prefill", 1))[1].output == 197 * 768 * 2
     bert = transformer({"model_type": "bert", "vocab_size": 30522, **sizes})
+    assert bert.totals.parameters / 1e6 == pytest.approx(109.5, rel=0.002)
     with pytest.raises(InvalidInputError, match="generates no tokens; expected prefill"):
         bert.layers(DECODE)
+
+
+def test_families_that_are_not_known() -> None:
+    """Read as a decoder with a note, unless a field asks for more than that."""
+    model = transformer({**SMALL, "model_type": "brand_new"})
+    assert model.totals == transformer(SMALL).totals
+    assert model.notes[0].startswith("model_type 'brand_new' is not known")
+    with pytest.raises(InvalidInputError, match=r"not known, with ssm_state_size.*a table of lay"):
+        transformer({**SMALL, "model_type": "brand_new", "ssm_state_size": 16})
+    named = transformer({**SMALL, "fancy_option": 3, "fancy_nothing": None, "rope_theta": 1e4})
+    assert named.notes == ("not used, and not known to be harmless: fancy_option",)
 
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        (
-            {"model_type": "rwkv"},
-            "model_type is 'rwkv', with the fields hidden_size.*expected one of",
-        ),
-        ({"hidden_size": None}, "hidden_size is missing; expected an integer"),
-        ({"hidden_size": -4}, "hidden_size is -4; expected a positive integer"),
-        ({"num_hidden_layers": float("nan")}, "num_hidden_layers is nan; expected a positive"),
+        ({"model_type": "rwkv", "vocab_size": None}, "'rwkv', which is not known, and vocab_size"),
+        ({"hidden_size": None}, "hidden_size is missing; expected an integer from 1"),
+        ({"hidden_size": -4}, "hidden_size is -4; expected an integer from 1"),
+        ({"num_hidden_layers": float("nan")}, "num_hidden_layers is nan; expected an integer"),
+        ({"num_hidden_layers": 2**31 - 1}, "expected an integer from 1 to 16,382"),
+        ({"num_key_value_heads": 7}, "num_key_value_heads is 7; expected a divisor of the 64"),
+        ({"vocab_size": -5}, "vocab_size is -5; expected an integer from 1"),
         ({"torch_dtype": "float8"}, "torch_dtype is 'float8'; expected one of"),
-        ({"quantization_config": {"quant_method": "exl2"}}, "has the method 'exl2' and no bits"),
+        ({"torch_dtype": ["float16"]}, "torch_dtype is .* expected one of"),
+        ({"model_type": ["llama"]}, "model_type is .* expected a text"),
+        ({"sliding_window": -5}, "sliding_window is -5; expected an integer from 0"),
+        ({"layer_types": ["full_attention"]}, "layer_types has 1 entries; expected one for each"),
+        ({"layer_types": ["linear_attention"] * 80}, "layer_types has 'linear_attention'"),
+        (
+            {"num_experts": 4, "num_experts_per_tok": 5},
+            "num_experts_per_tok is 5; expected an inte",
+        ),
+        ({"tie_word_embeddings": "yes"}, "tie_word_embeddings is 'yes'; expected true or false"),
+        ({"quantization_config": {"quant_method": "quip"}}, "has the method 'quip'; expected one"),
+        ({"quantization_config": {"quant_method": "awq"}}, "quantization_config.bits is missing"),
+        ({"quantization_config": 4}, "quantization_config is 4; expected an object"),
+        ({"block_configs": [1]}, "block_configs is no list of 80 objects"),
     ],
 )
 def test_configurations_that_are_none(
@@ -122,7 +264,7 @@ def test_configurations_that_are_none(
 ) -> None:
     """The file, the field, and what was expected."""
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({**json.loads(LLAMA.read_text()), **changed}))
+    path.write_text(json.dumps({**BASE, **changed}))
     with pytest.raises(InvalidInputError, match=f"config.json: .*{expected}"):
         load_file(path)
 
@@ -136,16 +278,14 @@ def test_configurations_that_are_none(
     ],
 )
 def test_what_is_unknown_is_asked_for(workload: Workload, expected: str) -> None:
-    """Nothing is guessed."""
+    """A model alone has no workload."""
     with pytest.raises(InvalidInputError, match=expected):
         load_file(LLAMA).layers(workload)
 
 
-def test_quantised_weights() -> None:
-    """By bits, as the configuration or the user says; a missing type is a note."""
-    base = json.loads(LLAMA.read_text())
-    four = transformer({**base, "quantization_config": {"quant_method": "awq", "bits": 4}})
-    whole = transformer(base)
-    assert four.layers(DECODE)[1].parameters * 4 == whole.layers(DECODE)[1].parameters
-    del base["torch_dtype"]
-    assert "float16 is taken" in transformer(base).notes[0]
+def test_a_folder_is_its_configuration(tmp_path: Path) -> None:
+    """And a name on a hub is told from a file."""
+    (tmp_path / "config.json").write_text(json.dumps(BASE))
+    assert load_file(tmp_path).totals == transformer(BASE).totals
+    with pytest.raises(UnknownNameError, match=r"save its config\.json"):
+        load_member("Qwen/Qwen2.5-7B")

@@ -1,5 +1,7 @@
 """Rules of tools, against splits that their sources and messages show, and against memory."""
 
+from dataclasses import replace
+
 import pytest
 from recording import record
 
@@ -7,7 +9,6 @@ from boundmark.datasets.layers.language_models import load
 from boundmark.heuristics.layers.defaults import (
     balanced_counts,
     balanced_limits,
-    by_shares,
     even,
     filled,
     uniform_counts,
@@ -44,13 +45,6 @@ def counts(method: str, sample: LayersInstance) -> list[int]:
 def test_vllm(layers: int, stages: int, expected: list[int]) -> None:
     """What remains goes to the stages before the last one, from behind."""
     assert even(layers, stages) == expected
-
-
-def test_llama_cpp() -> None:
-    """Layers and the output by shares: of 32 layers, with 3 to 1, 25 and 7 and the output."""
-    assert by_shares(32, [3, 1]) == [25, 8]
-    assert by_shares(80, [24, 24, 24]) == [27, 27, 27]
-    assert by_shares(2, [1, 100, 1]) == [1, 2, 0]
 
 
 def test_deepspeed() -> None:
@@ -111,3 +105,58 @@ def test_what_a_tool_refuses_or_does_not_fit(
     """With the reason."""
     with pytest.raises(UnsupportedError, match=expected):
         record(method, instance(model, devices))
+
+
+@pytest.mark.parametrize(
+    ("method", "layers", "expected"),
+    [
+        # 32 layers in 8 parts on 4 devices, the embedding with the first, scores with the last.
+        ("megatron-interleaved", "llama-3-8b", [5, 4, 4, 4, 4, 4, 4, 5]),
+        # 34 that count in 8 parts: the first two parts have one more.
+        ("torchtitan-interleaved", "llama-3-8b", [5, 5, 4, 4, 4, 4, 4, 4]),
+    ],
+)
+def test_virtual_stages(method: str, layers: str, expected: list[int]) -> None:
+    """Part j is on device j mod 4."""
+    sample = replace(instance(layers, "4xA100-80GB"), virtual_stages=2)
+    (solution,) = record(method, sample).solutions
+    assert isinstance(solution, LayerAssignment)
+    assert [stage.end - stage.first for stage in solution.stages] == expected
+    assert [stage.device for stage in solution.stages] == [0, 1, 2, 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("method", "stages", "expected"),
+    [
+        ("vllm-even", 2, "virtual_stages is 2, and the tool gives each device one run of layers"),
+        ("accelerate-balanced", 2, "expected virtual_stages=1"),
+        ("llama-cpp-memory", 2, "expected virtual_stages=1"),
+        ("deepspeed-uniform", 2, "expected virtual_stages=1"),
+        ("torchtitan-weighted", 2, "expected virtual_stages=1"),
+        ("megatron-uniform", 2, "expected virtual_stages=1"),
+        ("megatron-interleaved", 1, "virtual_stages is 1, and the rule is for several parts"),
+        ("torchtitan-interleaved", 1, "virtual_stages is 1, and the rule is for several parts"),
+        ("megatron-interleaved", 3, "32 layers do not divide by 12 stages"),
+    ],
+)
+def test_rules_for_other_virtual_stages(method: str, stages: int, expected: str) -> None:
+    """They are refused, with the reason."""
+    sample = replace(instance("llama-3-8b", "4xA100-80GB"), virtual_stages=stages)
+    with pytest.raises(UnsupportedError, match=expected):
+        record(method, sample)
+
+
+def test_llama_cpp_splits_by_memory_whatever_the_input_layer_takes() -> None:
+    """On the CPU it takes nothing, and the layers are on the same devices."""
+    free, ruled = (
+        instance("gpt-2", "A100-80GB,A100-40GB", rules=rules) for rules in ("free", "llama.cpp")
+    )
+    assert counts("llama-cpp-memory", free) == counts("llama-cpp-memory", ruled) == [10, 4]
+
+
+def test_joined_layers_that_a_rule_separates() -> None:
+    """They are refused, with the layer."""
+    sample = instance("llama-3-8b", "4xA100-80GB")
+    sample = replace(sample, chain=replace(sample.chain, joined=(9,)))
+    with pytest.raises(UnsupportedError, match=r"'model\.layers\.8' is on another device than the"):
+        record("deepspeed-uniform", sample)

@@ -8,12 +8,15 @@ from boundmark.problems.computation_graph import ARITHMETIC_DTYPES
 from boundmark.problems.devices import (
     Cluster,
     Device,
+    canonical_device_name,
     default_device,
     find_device,
+    is_device_file,
     registry,
     shipped,
 )
 from boundmark.problems.devices.device_file import read_document
+from boundmark.problems.devices.names import squeezed
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "devices.md"
@@ -52,7 +55,7 @@ def test_devices_cite_their_numbers(device: Device) -> None:
     # Typing mistakes by a factor of a thousand would leave these ranges.
     assert 2e10 < device.peak_rate["float32"] < 1e15
     assert 1e10 < device.memory_bandwidth < 1e13
-    assert 2**32 <= device.memory_bytes < 2**37
+    assert 2**32 <= device.memory_bytes < 2**39
     assert 1e-7 < device.op_overhead < 1e-4
 
 
@@ -136,12 +139,120 @@ def test_files_lead_to_their_cluster_or_device(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("3090", "nvidia-rtx-3090"),
+        ("3080", "nvidia-rtx-3080"),
+        ("rtx4090", "nvidia-rtx-4090"),
+        ("RTX 4090", "nvidia-rtx-4090"),
+        ("GeForce RTX 5090", "nvidia-rtx-5090"),
+        ("rtx-6000-ada", "nvidia-rtx-6000-ada"),
+        ("A6000", "nvidia-rtx-a6000"),
+        ("H200", "nvidia-h200"),
+        ("h100_sxm5", "nvidia-h100"),
+        ("B200", "nvidia-b200"),
+        ("GB200", "nvidia-gb200"),
+        ("L40S", "nvidia-l40s"),
+        ("A100-80GB", "nvidia-a100"),
+        ("A100 40GB", "nvidia-a100-40gb"),
+        ("A100-SXM4-80GB", "nvidia-a100"),
+        ("V100-16GB", "nvidia-v100-16gb"),
+        ("MI300X", "amd-mi300x"),
+        ("Instinct MI325X", "amd-mi325x"),
+        ("M2-Ultra", "apple-m2-ultra"),
+        ("m4max", "apple-m4-max"),
+        ("M2-Ultra-64GB", "apple-m2-ultra-64gb"),
+        ("jetson-orin", "nvidia-jetson-agx-orin"),
+        ("TPU-v5e", "google-tpu-v5e"),
+        ("v5p", "google-tpu-v5p"),
+        ("Trillium", "google-tpu-v6e"),
+        ("gaudi3", "intel-gaudi-3"),
+    ],
+)
+def test_devices_are_found_as_people_write_them(text: str, name: str) -> None:
+    """One lookup serves all that name a device; own names stay as they are."""
+    found = find_device(text)
+    assert isinstance(found, Device)
+    assert found.name == canonical_device_name(text) == name
+    assert canonical_device_name("my-npu") == "my-npu"
+
+
+def test_no_spelling_means_two_devices() -> None:
+    """Names and aliases all differ, also from those of clusters, and the documentation has them."""
+    devices, documentation = shipped().devices.values(), DOCUMENTATION.read_text()
+    names = [squeezed(name) for one in devices for name in (one.name, *one.aliases)]
+    names += map(squeezed, shipped().clusters)
+    assert len(set(names)) == len(names)
+    for device in devices:
+        for name in (device.name, *device.aliases):
+            assert find_device(name.upper()) is device
+        for alias in device.aliases:
+            assert f"`{alias}`" in documentation
+
+
+@pytest.mark.parametrize(("text", "near"), [("H2000", "h200"), ("rtx-4091", "4090")])
+def test_unknown_names_suggest_near_ones(text: str, near: str) -> None:
+    """Short names are among the suggestions."""
+    with pytest.raises(UnknownNameError, match=f"no device or cluster '.*'; did you mean .*{near}"):
+        find_device(text)
+
+
+def test_the_maker_is_left_out_where_one_device_is_meant(tmp_path: Path) -> None:
+    """Of two makers' devices of one name, none is meant without the maker."""
+    path = tmp_path / "own.toml"
+    path.write_text(DEVICE.format(name="amd-x") + DEVICE.format(name="intel-x"))
+    assert find_device(f"{path}:AMD-X").name == "amd-x"
+    with pytest.raises(
+        UnknownNameError, match="no device or cluster 'x'; known are amd-x, intel-x"
+    ):
+        find_device(f"{path}:x")
+
+
+def test_own_devices_may_have_aliases(tmp_path: Path) -> None:
+    """They are found by these, in clusters too; a device of ours keeps its own."""
+    path = tmp_path / "own.toml"
+    path.write_text(
+        DEVICE.format(name="mine")
+        + """
+        aliases = ["my-npu"]
+
+        [clusters.both]
+        source = "made up"
+        devices = { x = "My NPU", y = "T4" }
+        bandwidth_gb_per_s = [["-", 1], [2, "-"]]
+        latency_us = 0
+        """
+    )
+    cluster = find_device(f"{path}:both")
+    assert isinstance(cluster, Cluster)
+    assert [device.name for device in cluster.devices] == ["mine", "nvidia-t4"]
+    assert find_device(f"{path}:my-npu").name == "mine"
+    assert find_device("own.toml:mine", tmp_path).name == "mine"
+    assert is_device_file("own.toml:mine")
+
+
+@pytest.mark.parametrize(
     ("content", "expected"),
     [
+        (DEVICE.format(name="H100"), "'H100' comes with boundmark; expected another name"),
+        (
+            DEVICE.format(name="one") + 'aliases = ["rtx4090"]',
+            "'rtx4090' comes with boundmark; expected another name",
+        ),
+        (
+            DEVICE.format(name="one")
+            + 'aliases = ["x"]'
+            + DEVICE.format(name="two")
+            + 'aliases = ["x"]',
+            "'one' and 'two' are both called 'x'; expected an alias of one device",
+        ),
+        (DEVICE.format(name="one") + "aliases = 3", "aliases is 3; expected a list of names"),
+        (DEVICE.format(name="one") + 'aliases = ["a b"]', "expected a list of names without spac"),
+        (DEVICE.format(name="one") + "is_computer = 1", "is_computer is 1; expected true or fal"),
         (DEVICE.format(name="nvidia-t4"), "'nvidia-t4' comes with boundmark; expected another na"),
         (
             DEVICE.format(name="one") + DEVICE.format(name="two"),
-            "own.toml has one, two; expected one cluster, or else one device, in a file",
+            "own.toml has one, two; expected one cluster, or else one device, in a file, or a name",
         ),
         (
             DEVICE.format(name="one")

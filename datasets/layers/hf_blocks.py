@@ -1,0 +1,418 @@
+"""Blocks of a Hugging Face configuration: attention, networks, experts and windows of each layer.
+
+What families call the same thing is listed where it is read; `families` has what else differs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from boundmark.datasets.json_fields import Fields, an_object
+from boundmark.datasets.layers.families import Family, Names
+from boundmark.datasets.layers.quantisation import EXPERT, LINEAR, Quantisation, read_quantisation
+from boundmark.datasets.layers.transformer import Attention, Block, Latent, Matrix, Recurrence
+from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.layers.chain import MOST_LAYERS
+
+MOST = 2**31
+MOST_EXPERTS = 2**16
+
+ELEMENT_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4}
+
+TABLE_HINT = (
+    "a table of layers (.csv) with a row for each layer and the columns "
+    "layer,weights,held,output,flops,bytes, which docs/files.md describes"
+)
+
+
+class BlockReader:
+    """Reads the layers of a configuration, one by one.
+
+    Attributes
+    ----------
+    notes
+        What was taken for granted, as sentences.
+    """
+
+    names: Names
+
+    def __init__(
+        self, fields: Fields, family: Family, kind: str, is_nested: bool = False, whole: str = ""
+    ) -> None:
+        self.fields, self.family, self.kind, self.whole = fields, family, kind, whole
+        self.notes: list[str] = []
+        self.is_nested = is_nested
+        self.dtype, self.quantised = self._dtype()
+        self.element = ELEMENT_BYTES[self.dtype]
+        self.width = self.size("hidden_size", "n_embd", "d_model", "dim")
+        self.layers = self.size(
+            "num_hidden_layers", "n_layer", "num_layers", "n_layers", high=MOST_LAYERS - 2
+        )
+        self.heads = self.size("num_attention_heads", "n_head", "num_heads", "n_heads")
+        self.head = self.size("head_dim", default=max(1, self.width // self.heads))
+        self.shared = self._shared()
+        self.inner = self._inner()
+        self.experts = self.size(
+            "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts",
+            low=0, high=MOST_EXPERTS, default=0,
+        )  # fmt: skip
+        self.active = self._active() if self.experts else 0
+        self.windows = self._windows()
+
+    def size(self, *names: str, low: int = 1, high: int = MOST, default: int | None = None) -> int:
+        """Return a dimension; in a nested configuration, what is left out has a default."""
+        known = next((name for name in names if name in self.family.defaults), None)
+        if known and self.is_nested and not any(map(self.fields.has, names)):
+            value = self.family.defaults[known]
+            if value is not None:
+                self.notes.append(f"{known} is left out; {value:,} is taken, as {self.kind} has it")
+                return value
+        return self.fields.integer(*names, low=low, high=high, default=default)
+
+    def _dtype(self) -> tuple[str, Quantisation | None]:
+        """Return in what a model computes, and how its weights are stored."""
+        dtype = self.fields.value("torch_dtype", "dtype")
+        if dtype is None:
+            dtype = "bfloat16" if self.fields.has("quantization_config") else "float16"
+            self.notes.append(f"there is no torch_dtype; {dtype} is taken")
+        if not isinstance(dtype, str) or dtype not in ELEMENT_BYTES:
+            raise InvalidInputError(
+                f"torch_dtype is {quoted(dtype)}; expected one of {', '.join(ELEMENT_BYTES)}."
+            )
+        document = self.fields.object("quantization_config", "compression_config")
+        if document is None:
+            return dtype, None
+        quantised, unused = read_quantisation(document)
+        if unused:
+            self.notes.append(f"not used: {', '.join(unused)}")
+        self.notes.append(
+            f"weights are stored by {quantised.method}, and multiplied at the rate of {dtype}"
+        )
+        return dtype, quantised
+
+    def _shared(self) -> int:
+        if self.fields.flag("multi_query") and not self.fields.flag("new_decoder_architecture"):
+            self.fields.skip("num_kv_heads", "n_head_kv", "num_key_value_heads")
+            return 1
+        shared = self.size(
+            "num_key_value_heads", "num_kv_heads", "n_head_kv", default=self.heads, high=self.heads
+        )
+        if self.heads % shared:
+            raise InvalidInputError(
+                f"num_key_value_heads is {shared}; expected a divisor of the {self.heads} heads."
+            )
+        return shared
+
+    def _inner(self) -> int:
+        names = ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size", "hidden_dim")
+        if self.kind == "llama4_text":
+            # The dense layers' own; that of experts is another field.
+            return self.size("intermediate_size_mlp")
+        if self.fields.has("block_configs"):
+            self.fields.skip("intermediate_size")
+            return 0
+        is_old = not self.family.is_gated and self.family.has_cache
+        return self.size(*names, default=4 * self.width if is_old else None)
+
+    def _active(self) -> int:
+        """Return how many experts a token meets."""
+        value = self.fields.value("moe_topk", "moe_k")
+        if isinstance(value, list) and len(value) == self.layers and len(set(map(str, value))) == 1:
+            # One for each layer; here, all the same.
+            return Fields({"moe_topk": value[0]}).integer("moe_topk", low=1, high=self.experts)
+        return self.size(
+            "num_experts_per_tok", "experts_per_token", "num_experts_per_token", "moe_k",
+            "moe_topk", "top_k_experts", high=self.experts,
+        )  # fmt: skip
+
+    def _windows(self) -> Sequence[int]:
+        """Return the window of each layer, 0 for none."""
+        fields, count = self.fields, self.layers
+        size = self.size("sliding_window", low=0, default=0)
+        chunk = self.size("attention_chunk_size", low=0, default=0)
+        is_used = fields.flag("use_sliding_window", default=self.family.window_default)
+        after = fields.integer("max_window_layers", low=0, high=MOST, default=0)
+        pattern = fields.value("sliding_window_pattern", "_sliding_window_pattern")
+        types = fields.texts("layer_types")
+        sees_all = fields.integers("no_rope_layers", low=0, high=1)
+        if types:
+            return self._typed(types, size, chunk)
+        if sees_all and chunk:
+            return [chunk if one else 0 for one in sees_all]
+        size = size or chunk
+        if not size or not is_used:
+            return [0] * count
+        if isinstance(pattern, str) and pattern and set(pattern) <= {"L", "G"}:
+            return [size if pattern[at % len(pattern)] == "L" else 0 for at in range(count)]
+        if pattern is not None and (type(pattern) is not int or not 0 < pattern < MOST):
+            raise InvalidInputError(
+                f"sliding_window_pattern is {quoted(pattern)}; expected a positive integer, or "
+                "letters L and G."
+            )
+        if not self.family.window_default:
+            return [size if at >= after else 0 for at in range(count)]
+        every = pattern if isinstance(pattern, int) else self.family.full_every
+        if every is None:
+            self.notes.append(
+                f"it is not known which layers have the window of {size:,} tokens; all are taken "
+                "to see the full context"
+            )
+            return [0] * count
+        return [0 if every and (at + 1) % every == 0 else size for at in range(count)]
+
+    def _typed(self, types: Sequence[str], size: int, chunk: int) -> Sequence[int]:
+        known = {
+            "full_attention": 0, "attention": 0, "sliding_attention": size,
+            "chunked_attention": chunk,
+        }  # fmt: skip
+        for one in types:
+            if one not in known:
+                raise InvalidInputError(
+                    f"layer_types has {quoted(one)}; expected {', '.join(known)}, or {TABLE_HINT}."
+                )
+            if one in ("sliding_attention", "chunked_attention") and not known[one]:
+                raise InvalidInputError(
+                    f"layer_types has {quoted(one)}, and the size of its window is missing; "
+                    "expected sliding_window or attention_chunk_size."
+                )
+        if len(types) != self.layers:
+            raise InvalidInputError(
+                f"layer_types has {len(types)} entries; expected one for each of {self.layers} "
+                "layers."
+            )
+        return [known[one] for one in types]
+
+    def stored(self, module: str, role: str, inputs: int, outputs: int, copies: int = 1) -> int:
+        """Return the bytes of a matrix, or of those of all experts."""
+        how = self.quantised.storage(module, role) if self.quantised else None
+        if how is None:
+            return copies * inputs * outputs * self.element
+        return copies * how.size(inputs, outputs)
+
+    def _matrix(
+        self, at: int, name: str, inputs: int, outputs: int, copies: int = 1, active: int = 1
+    ) -> Matrix:
+        role = EXPERT if copies > 1 else LINEAR
+        size = self.stored(f"{self.names.blocks}.{at}.{name}", role, inputs, outputs, copies)
+        return Matrix(name, inputs, outputs, size, copies, active)
+
+    def block(self, at: int) -> Block:
+        """Return a layer."""
+        own = self._own_blocks()
+        if own is not None:
+            return self._own_block(at, own[at])
+        mixer, projections, vectors = self._mixer(at)
+        network, lanes = self._network(at)
+        return self._made(at, mixer, projections, network, lanes, vectors)
+
+    def _made(
+        self, at: int, mixer: Attention | Recurrence | None, projections: Sequence[Matrix],
+        network: Sequence[Matrix], lanes: int, vectors: int,
+    ) -> Block:  # fmt: skip
+        vectors += self.family.norms * self.width
+        if self.family.biases == "all":
+            vectors += sum(one.copies * one.outputs for one in (*projections, *network))
+        elif self.family.biases == "qkv":
+            vectors += sum(one.outputs for one in projections[:-1])
+        return Block(
+            f"{self.names.blocks}.{at}", self.width, mixer, tuple(projections), tuple(network),
+            lanes, vectors, vectors * self.element,
+        )  # fmt: skip
+
+    def _mixer(self, at: int) -> tuple[Attention | Recurrence, list[Matrix], int]:
+        """Return attention or a recurrence, its matrices, and its vectors' parameters."""
+        fields = self.fields
+        if fields.has("attn_layer_period"):
+            period = self.size("attn_layer_period")
+            offset = self.size("attn_layer_offset", low=0)
+            if at % period != offset % period:
+                return self._mamba(at)
+        if fields.has("kv_lora_rank"):
+            return self._latent(at)
+        return self._attention(at, self.shared)
+
+    def _attention(self, at: int, shared: int) -> tuple[Attention, list[Matrix], int]:
+        head, own = self.head, self.names.attention
+        lengths = {"head": 2 * head, "heads": head * (self.heads + shared), "": 0}
+        mixer = Attention(
+            self.heads, shared, head, head, self.windows[at], is_causal=self.family.is_causal
+        )
+        matrices = [
+            self._matrix(at, f"{own}.q_proj", self.width, self.heads * head),
+            self._matrix(at, f"{own}.k_proj", self.width, shared * head),
+            self._matrix(at, f"{own}.v_proj", self.width, shared * head),
+            self._matrix(at, f"{own}.o_proj", self.heads * head, self.width),
+        ]
+        return mixer, matrices, lengths[self.family.query_norm]
+
+    def _latent(self, at: int) -> tuple[Attention, list[Matrix], int]:
+        own, width, heads = self.names.attention, self.width, self.heads
+        rank, rotary = self.size("kv_lora_rank"), self.size("qk_rope_head_dim")
+        plain = self.size("qk_nope_head_dim")
+        value = self.size("v_head_dim", default=max(1, width // heads))
+        self.fields.skip("num_key_value_heads", "head_dim")
+        queries = self.size("q_lora_rank", low=0, default=0)
+        deep = heads * (plain + rotary)
+        matrices = []
+        if queries:
+            matrices = [
+                self._matrix(at, f"{own}.q_a_proj", width, queries),
+                self._matrix(at, f"{own}.q_b_proj", queries, deep),
+            ]
+        else:
+            matrices = [self._matrix(at, f"{own}.q_proj", width, deep)]
+        matrices += [
+            self._matrix(at, f"{own}.kv_a_proj_with_mqa", width, rank + rotary),
+            self._matrix(at, f"{own}.kv_b_proj", rank, heads * (plain + value)),
+            self._matrix(at, f"{own}.o_proj", heads * value, width),
+        ]
+        mixer = Attention(
+            heads, heads, plain + rotary, value, self.windows[at],
+            latent=Latent(rank, rotary, plain, value),
+        )  # fmt: skip
+        return mixer, matrices, queries + rank
+
+    def _mamba(self, at: int) -> tuple[Recurrence, list[Matrix], int]:
+        """Return a Mamba layer ([MAMBA23], Section 3.4), as Jamba has them."""
+        inner = self.size("mamba_expand", high=64, default=2) * self.width
+        state = self.size("mamba_d_state", default=16)
+        window = self.size("mamba_d_conv", default=4)
+        rank = self.fields.value("mamba_dt_rank")
+        if type(rank) is not int or not 0 < rank < MOST:
+            rank = -(-self.width // 16)
+        matrices = [
+            self._matrix(at, "mamba.in_proj", self.width, 2 * inner),
+            self._matrix(at, "mamba.x_proj", inner, rank + 2 * state),
+            self._matrix(at, "mamba.dt_proj", rank, inner),
+            self._matrix(at, "mamba.out_proj", inner, self.width),
+        ]
+        vectors = inner * (window + 1 + state + 2) + rank + 2 * state
+        # An exponential, a product and a sum for each number of the state; and a convolution.
+        mixer = Recurrence(inner * (state + window - 1), inner * (6 * state + 2 * window))
+        return mixer, matrices, vectors
+
+    def _network(self, at: int) -> tuple[list[Matrix], int]:
+        """Return the matrices of a layer's feed-forward network, and its dimensions within."""
+        own, width = self.names.network, self.width
+        if self.experts < 2 or not self._has_experts(at):
+            return self._feed_forward(at, own, self.inner), self.inner
+        active, each = self.active, self._expert_size(at)
+        matrices = [self._matrix(at, f"{own}.gate", width, self.experts)]
+        # Routers stay at full bits.
+        matrices = [replace(one, size=one.parameters * self.element) for one in matrices]
+        matrices += self._feed_forward(at, f"{own}.experts.0", each, self.experts, active)
+        common = self._common(each)
+        if common:
+            matrices += self._feed_forward(at, f"{own}.shared_expert", common)
+        return matrices, active * each + common
+
+    def _feed_forward(
+        self, at: int, own: str, inner: int, copies: int = 1, active: int = 1
+    ) -> list[Matrix]:
+        names = ("gate_proj", "up_proj") if self.family.is_gated else ("up_proj",)
+        return [
+            *(
+                self._matrix(at, f"{own}.{name}", self.width, inner, copies, active)
+                for name in names
+            ),
+            self._matrix(at, f"{own}.down_proj", inner, self.width, copies, active),
+        ]
+
+    def _expert_size(self, at: int) -> int:
+        value = self.fields.value("moe_intermediate_size")
+        if isinstance(value, list) and len(value) == self.layers:
+            value = value[at]
+            if type(value) is int and 0 < value < MOST:
+                return value
+        if self.kind == "llama4_text":
+            return self.size("intermediate_size")
+        return self.size("moe_intermediate_size", default=self.inner)
+
+    def _common(self, each: int) -> int:
+        """Return the dimensions within the experts that all tokens meet."""
+        alone = self.size("shared_expert_intermediate_size", low=0, default=0)
+        count = self.size(
+            "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert",
+            low=0, high=MOST_EXPERTS, default=self.family.shared_experts,
+        )  # fmt: skip
+        return alone or count * each
+
+    def _has_experts(self, at: int) -> bool:
+        """Whether a layer has experts instead of one network, by any of the rules that exist."""
+        fields = self.fields
+        rules = [at >= self.size("first_k_dense_replace", low=0, default=0)]
+        frequency = fields.value("moe_layer_freq")
+        if isinstance(frequency, list):
+            flags = fields.integers("moe_layer_freq", low=0, high=1)
+            if len(flags) != self.layers:
+                raise InvalidInputError(
+                    f"moe_layer_freq has {len(flags)} entries; expected one for each of "
+                    f"{self.layers} layers."
+                )
+            rules.append(bool(flags[at]))
+        else:
+            rules.append(at % self.size("moe_layer_freq", default=1) == 0)
+        rules.append((at + 1) % self.size("decoder_sparse_step", default=1) == 0)
+        rules.append(at not in fields.integers("mlp_only_layers", low=0, high=MOST))
+        chosen = fields.integers("moe_layers", low=0, high=MOST)
+        step = self.size("interleave_moe_layer_step", default=1)
+        rules.append(at in chosen if chosen else (at + 1) % step == 0)
+        period = self.size("expert_layer_period", default=1)
+        rules.append(at % period == self.size("expert_layer_offset", low=0, default=0) % period)
+        begin = self.size("moe_layer_start_index", low=0, default=0)
+        end = fields.integer("moe_layer_end_index", low=-1, high=MOST, default=-1)
+        rules.append(begin <= at and (end < 0 or at <= end))
+        rules.append((at + 1) % self.size("moe_layer_interval", default=1) == 0)
+        return all(rules)
+
+    def predicting(self, number: int) -> Block:
+        """Return a layer that predicts a further word: a block, and a matrix in front ([MTP24])."""
+        one = self.block(self.layers - 1)
+        joined = self._matrix(self.layers + number, "eh_proj", 2 * self.width, self.width)
+        more = 3 * self.width
+        return replace(
+            one, name=f"{self.names.blocks}.{self.layers + number}",
+            projections=(joined, *one.projections), vectors=one.vectors + more,
+            vector_size=one.vector_size + more * self.element,
+        )  # fmt: skip
+
+    def _own_blocks(self) -> Sequence[Mapping[str, Any]] | None:
+        """Return what each layer says of itself, as in models found by a search ([PUZZLE24])."""
+        value = self.fields.value("block_configs")
+        if value is None:
+            return None
+        is_whole = isinstance(value, list) and len(value) == self.layers
+        if not is_whole or not all(isinstance(one, dict) for one in value):
+            raise InvalidInputError(
+                f"block_configs is no list of {self.layers} objects; expected one for each layer."
+            )
+        return [an_object(one, "an entry of block_configs") for one in value]
+
+    def _own_block(self, at: int, document: Mapping[str, Any]) -> Block:
+        where = f"block_configs[{at}]."
+        outer = Fields(document, where)
+        attention = Fields(outer.object("attention") or {}, f"{where}attention.")
+        network = Fields(outer.object("ffn") or {}, f"{where}ffn.")
+        own = self.names
+        mixer: Attention | None = None
+        projections: list[Matrix] = []
+        vectors = 0
+        if attention.flag("replace_with_linear"):
+            projections = [self._matrix(at, f"{own.attention}.linear", self.width, self.width)]
+        elif not attention.flag("no_op"):
+            group = attention.integer("n_heads_in_group", low=1, high=self.heads)
+            if self.heads % group:
+                raise InvalidInputError(
+                    f"{where}attention.n_heads_in_group is {group}; expected a divisor of "
+                    f"{self.heads}."
+                )
+            mixer, projections, vectors = self._attention(at, self.heads // group)
+        inner = 0
+        matrices: list[Matrix] = []
+        if network.flag("replace_with_linear"):
+            matrices = [self._matrix(at, f"{own.network}.linear", self.width, self.width)]
+        elif not network.flag("no_op"):
+            share = network.number("ffn_mult", low=0.001, high=1000)
+            inner = -(-int(2 * share * self.width / 3) // 256) * 256
+            matrices = self._feed_forward(at, own.network, inner)
+        return self._made(at, mixer, projections, matrices, inner, vectors)
