@@ -13,7 +13,6 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.graph_statistics import depth, down_sets, width
-from boundmark.problems.layers import LayerModel
 from boundmark.problems.problem import Instance
 
 
@@ -69,13 +68,23 @@ def facts(name: str, graph: NamedGraph) -> dict[str, Any]:
     return found | ({"origin": origin} if origin else {})
 
 
-def language_model_facts(name: str, model: LayerModel) -> dict[str, Any]:
-    """Return a language model's facts by name, in words.
+@runtime_checkable
+class Described(Protocol):
+    """A model that says of itself what people ask, such as a language model's configuration."""
+
+    notes: tuple[str, ...]
+
+    def describe(self) -> dict[str, str]:
+        """Return facts in words, by what they are called."""
+
+
+def described_facts(name: str, model: Described) -> dict[str, Any]:
+    """Return the facts of a model that describes itself.
 
     Raises
     ------
     InvalidInputError
-        If it is a table, or anything else that says nothing of itself.
+        If it has none to tell.
     """
     described = model.describe()
     if not described:

@@ -100,6 +100,8 @@ class Presentation:
         Returns what the cost means, as lines of a label and a text that stand below it.
     tools
         Names of other tools, for `solve --as`.
+    tool_title
+        Returns how people write the name of such a tool.
     as_tool
         Returns the solution as one of these takes it; raises `InvalidInputError` if it cannot.
     in_order
@@ -119,6 +121,7 @@ class Presentation:
     completion: str = ""
     remarks: "Callable[[Answer], Sequence[tuple[str, str]]]" = lambda answer: ()
     tools: tuple[str, ...] = ()
+    tool_title: "Callable[[str], str]" = lambda tool: tool
     as_tool: "Callable[[Answer, str], str]" = lambda answer, tool: ""
     in_order: "InOrder | None" = None
 

@@ -100,6 +100,7 @@ def _print_device(device: "Device") -> None:
     rates = ", ".join(f"{dtype} {rate / TERA:g}" for dtype, rate in device.peak_rate.items())
     facts = {
         "device": device.name,
+        **({"aliases": ", ".join(device.aliases)} if device.aliases else {}),
         "rates": _measured(device) or f"{rates} (10^12 operations/s)",
         "memory": f"{device.memory_bytes / GIB:g} GiB, {device.memory_bandwidth / GIGA:g} GB/s",
         "overhead": f"{device.op_overhead / MICRO:g} us per operation",
@@ -166,6 +167,7 @@ def _as_json(item: "Device | Cluster") -> dict[str, Any]:
         link = item.link
         return {
             "device": item.name,
+            "aliases": list(item.aliases),
             "peak_ops_per_s": dict(item.peak_rate),
             "memory_bandwidth_bytes_per_s": item.memory_bandwidth,
             "memory_bytes": item.memory_bytes,

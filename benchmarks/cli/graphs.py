@@ -46,15 +46,22 @@ def show(
     solution: Path | None,
     problem: str | None,
 ) -> None:
-    """Print properties of a graph or of a language model, and draw the graph.
+    """Print properties of a graph or language model.
+
+    Graphs are drawn as well.
 
     NAME is a data set's member, e.g. zoo/bert-base; FILE is one that `solve` reads.
     """
     from boundmark.benchmarks.graph_drawing import to_dot, to_svg
-    from boundmark.benchmarks.graph_facts import facts, graph_of, language_model_facts, picture
+    from boundmark.benchmarks.graph_facts import (
+        Described,
+        described_facts,
+        facts,
+        graph_of,
+        picture,
+    )
     from boundmark.datasets.resolve import load_source
     from boundmark.problems.errors import InvalidInputError
-    from boundmark.problems.layers import LayerModel
     from boundmark.reports.stored.durable import write_durably
 
     forms = {".svg": to_svg, ".dot": to_dot}
@@ -65,9 +72,9 @@ def show(
     if solution is not None and picture_file is None:
         raise InvalidInputError("--solution colours a picture; expected --draw FILE with it.")
     source = load_source(name, dims)
-    if isinstance(source, LayerModel) and picture_file is None:
-        found = language_model_facts(name, source)
-        click.echo(json.dumps(found, indent=2)) if as_json else _print_language_model(found)
+    if isinstance(source, Described) and picture_file is None:
+        found = described_facts(name, source)
+        click.echo(json.dumps(found, indent=2)) if as_json else _print_described(found)
         return
     graph = graph_of(name, source)
     found = facts(name, graph)
@@ -81,8 +88,8 @@ def show(
         _print(found)
 
 
-def _print_language_model(found: dict[str, Any]) -> None:
-    """Print the facts of a model's configuration, one per line or paragraph."""
+def _print_described(found: dict[str, Any]) -> None:
+    """Print what a model says of itself, one fact per line or paragraph."""
     _say("model", found["name"])
     for label, text in found.items():
         if label not in ("name", "notes", "origin"):

@@ -190,10 +190,10 @@ def _without_rules(
 def _cost_of_rules(answer: "Answer", free: "Answer") -> str:
     """Return a sentence on what a tool's rules cost, beside solutions that follow none."""
     from boundmark.benchmarks.presentation import presentation_of
-    from boundmark.problems.layers.tool_formats import TOOLS
 
-    title = TOOLS[str(answer.source.instance.parameters["rules"])].title
-    unit = presentation_of(answer.source.instance.problem).unit(answer)
+    presentation = presentation_of(answer.source.instance.problem)
+    title = presentation.tool_title(str(answer.source.instance.parameters["rules"]))
+    unit = presentation.unit(answer)
     assert answer.objective is not None
     assert free.objective is not None
     with_them, without = f"{answer.objective:,}{unit}", f"{free.objective:,}{unit}"

@@ -1,5 +1,6 @@
 """Read a user's solution and the instance that it solves."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,7 +84,8 @@ def _of_text(path: Path, chosen: Choice) -> GivenSolution | None:
     if table is None or table.of_text is None or path.suffix.lower() == ".csv":
         return None
     text = str(path)
-    if path.is_file() and path.stat().st_size <= LARGEST_FILE:
+    # Unlike `Path.is_file`, it takes a text of any length.
+    if os.path.isfile(path) and path.stat().st_size <= LARGEST_FILE:
         text = path.read_text(errors="replace")
     with naming("the solution" if text == str(path) else path):
         solution = table.of_text(text, chosen.make(chosen.any_parameters))

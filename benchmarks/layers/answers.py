@@ -197,5 +197,6 @@ PRESENTATION = Presentation(
     losses=losses,
     remarks=remarks,
     tools=tuple(TOOLS),
+    tool_title=lambda tool: TOOLS[tool].title,
     as_tool=as_tool,
 )

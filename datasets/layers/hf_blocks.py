@@ -273,7 +273,7 @@ class BlockReader:
         return mixer, matrices, queries + rank
 
     def _mamba(self, at: int) -> tuple[Recurrence, list[Matrix], int]:
-        """Return a Mamba layer ([MAMBA23], Section 3.4), as Jamba has them."""
+        """Return a Mamba layer ([MAMBA24], Section 3.4), as Jamba has them."""
         inner = self.size("mamba_expand", high=64, default=2) * self.width
         state = self.size("mamba_d_state", default=16)
         window = self.size("mamba_d_conv", default=4)
@@ -366,7 +366,7 @@ class BlockReader:
         return all(rules)
 
     def predicting(self, number: int) -> Block:
-        """Return a layer that predicts a further word: a block, and a matrix in front ([MTP24])."""
+        """Return a layer that predicts a further word ([DEEPSEEK24]): a matrix and a block."""
         one = self.block(self.layers - 1)
         joined = self._matrix(self.layers + number, "eh_proj", 2 * self.width, self.width)
         more = 3 * self.width

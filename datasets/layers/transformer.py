@@ -292,8 +292,8 @@ class Transformer(LayerModel):
     dtype
         In which it computes.
     predicting
-        Blocks behind the others that predict further words in training ([MTP24]); inference does
-        without.
+        Blocks behind the others that predict further words in training ([DEEPSEEK24], Section
+        2.2); inference does without.
     cache_bits
         Of a number in the cache, if the model says; else 16.
     context

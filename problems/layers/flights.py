@@ -24,7 +24,7 @@ def read_in_flight(value: object) -> int | str:
     ``1f1b``
         Stage s, from 0, holds min(m, k - s) ([MEGATRON21], Section 2.2); ZB-H1's is the same.
     ``zb-h2``
-        Stage s holds min(m, 2 (k - s) - 1) ([ZEROBUBBLE24], Section 2.3).
+        Stage s holds min(m, 2 (k - s) - 1) ([ZEROBUBBLE24], Section 2).
     ``interleaved``
         With virtual stages; see `interleaved_peak`.
 
@@ -71,10 +71,15 @@ def interleaved_peak(held: Sequence[int], rank: int, ranks: int, micro_batches: 
     virtual = len(held)
     steps = virtual * micro_batches
     first = min(steps, 2 * (ranks - rank - 1) + (virtual - 1) * ranks)
-    now = sum(held[at // ranks % virtual] for at in range(first))
-    most = now
-    for turn in range(min(ranks * virtual, steps - first)):
-        now += held[(first + turn) // ranks % virtual]
-        most = max(most, now)
-        now -= held[virtual - 1 - turn // ranks % virtual]
+    rounds, more = divmod(first, ranks)
+    now = more * held[rounds % virtual] + ranks * sum(held[at % virtual] for at in range(rounds))
+    most, turn, turns = now, 0, min(ranks * virtual, steps - first)
+    while turn < turns:
+        # So many turns in a row are of the same two virtual stages.
+        alike = min(ranks - turn % ranks, ranks - (first + turn) % ranks, turns - turn)
+        forward = held[(first + turn) // ranks % virtual]
+        gained = forward - held[virtual - 1 - turn // ranks % virtual]
+        most = max(most, now + forward + max(0, (alike - 1) * gained))
+        now += alike * gained
+        turn += alike
     return most

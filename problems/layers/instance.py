@@ -203,12 +203,16 @@ class LayersInstance(StoredInstance):
         InvalidInputError
             If one says of what the chain is made, which an instance does not know any more.
         """
+        from boundmark.problems.layers import PROBLEM
+
         own = {"goal", "device_order", "micro_batches", "in_flight", "virtual_stages"}
+        usual = {one.name: one.default for one in PROBLEM.parameters}
         for name, value in given.items():
-            if name not in own and value != self.chain.made_of.get(name, value):
+            known = self.chain.made_of.get(name, usual.get(name))
+            if name not in own and value != known:
                 raise InvalidInputError(
-                    f"{name} is {quoted(value)}, and the instance is for "
-                    f"{self.chain.made_of[name]!r}; expected the model that it was made of."
+                    f"{name} is {quoted(value)}, and the instance is for {known!r}; expected the "
+                    "model that it was made of."
                 )
         changed = {name: given[name] for name in own & given.keys()}
         if changed.get("in_flight") == "":

@@ -45,6 +45,64 @@ def cost(sample: LayersInstance, ends: list[int], used: list[int]) -> int | None
     return sum(loads) + more * max(loads)
 
 
+def rounds(sample: LayersInstance) -> Iterator[tuple[LayerAssignment, int | None]]:
+    """Yield all assignments with virtual stages, and what they cost; None if they do not fit."""
+    chain, v, m = sample.chain, sample.virtual_stages, sample.micro_batches
+    n, devices = chain.layers, len(chain.devices)
+    for p in range(2, min(devices, n // v) + 1):
+        for cuts in itertools.combinations(range(1, n), p * v - 1):
+            if set(cuts) & set(chain.joined):
+                continue
+            starts, ends = [0, *cuts], [*cuts, n]
+            for used in itertools.permutations(range(devices), p):
+                if sample.device_order == "given" and list(used) != sorted(used):
+                    continue
+                order = [used[at % p] for at in range(p * v)]
+                loads, fits = [0] * p, not (sample.in_flight == "interleaved" and m % p)
+                for at, (first, end) in enumerate(zip(starts, ends, strict=True)):
+                    kind = chain.devices[order[at]]
+                    loads[at % p] += int(chain.time[kind, first:end].sum())
+                    if end < n:
+                        over = chain.link[kind, chain.devices[order[at + 1]]]
+                        loads[at % p] += int(chain.transfer[over, end - 1])
+                for rank, device in enumerate(used):
+                    own = range(rank, p * v, p)
+                    layers = {i for at in own for i in range(starts[at], ends[at])}
+                    taken = sum(int(chain.weights[i]) for i in layers)
+                    taken -= sum(size for i, j, size in chain.tied if {i, j} <= layers)
+                    held = [int(chain.held[starts[at] : ends[at]].sum()) for at in own]
+                    if sample.in_flight != "interleaved":
+                        flights = {"stages": min(m, p * v)}.get(str(sample.in_flight))
+                        taken += (flights or int(sample.in_flight)) * sum(held)
+                    elif fits:
+                        taken += interleaved_peak(held, rank, p, m)
+                    fits &= taken <= chain.capacity[chain.devices[device]]
+                stages = (Stage(order[at], starts[at], ends[at]) for at in range(p * v))
+                yield LayerAssignment.of_stages(stages), max(loads) if fits else None
+
+
+def interleaved_peak(held: list[int], rank: int, ranks: int, micro_batches: int) -> int:
+    """Return the most that a device holds, by running every step of Megatron's schedule."""
+    v = len(held)
+    steps = v * micro_batches
+    ahead = min(steps, 2 * (ranks - rank - 1) + (v - 1) * ranks)
+    forward = [(i // ranks % v, i // (ranks * v) * ranks + i % ranks) for i in range(steps)]
+    backward = [(v - 1 - chunk, batch) for chunk, batch in forward]
+    live: set[tuple[int, int]] = set()
+    most = done = 0
+    for step, one in enumerate(forward):
+        live.add(one)
+        most = max(most, sum(held[chunk] for chunk, _ in live))
+        if step >= ahead:
+            # A backward step needs its forward step.
+            live.remove(backward[done])
+            done += 1
+    for one in backward[done:]:
+        live.remove(one)
+    assert not live
+    return most
+
+
 def optimum(sample: LayersInstance) -> float:
     """Return the least cost; infinity if nothing fits."""
     costs = (cost(sample, ends, used) for ends, used in assignments(sample))

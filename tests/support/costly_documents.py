@@ -247,10 +247,11 @@ def linked(size: int) -> Document:
 def chained(size: int, devices: int = 2) -> Document:
     """Return equal layers and devices of one type."""
     return {
-        "goal": "latency", "device_order": "free", "micro_batches": 1, "made_of": {}, "training": 0,
-        "time": [[1] * size], "weights": [1] * size, "held": [0] * size, "tied": [], "joined": [],
-        "transfer": [[1] * (size - 1)], "link": [[0]], "devices": [0] * devices,
-        "capacity": [size], "sizes": [1] * size, "outer": [0, 0],
+        "goal": "latency", "device_order": "free", "micro_batches": 1, "made_of": {},
+        "in_flight": 1, "virtual_stages": 1, "time": [[1] * size], "weights": [1] * size,
+        "held": [0] * size, "tied": [], "joined": [], "transfer": [[1] * (size - 1)],
+        "link": [[0]], "devices": [0] * devices, "capacity": [size], "sizes": [1] * size,
+        "outer": [0, 0],
     }  # fmt: skip
 
 

@@ -3,11 +3,15 @@
 Say every device takes less than the bound, at most T = bound - 1. A layer that takes a share x =
 time / T of its device's time counts u(x), where u is a dual feasible function: shares that add up
 to at most 1 count for at most 1 in sum. Here, for `steps` k >= 1, u(x) = x if (k + 1) x is an
-integer, else floor((k + 1) x) / k; for k = 0, u(x) = x (Fekete and Schepers, "New classes of fast
-lower bounds for bin packing problems", 2001). So each device counts for at most 1, and with a price
-y >= 0 for each type, all layers count for at most the prices of all devices. If each layer counts,
-on the type where it counts least, for more than that in sum, there is no such assignment. It does
-not matter which layers a device has, in how many stages, nor what they send or hold.
+integer, else floor((k + 1) x) / k ([FEKETE01]); for k = 0, u(x) = x. It is one: if shares of the
+first kind add up to s, the products (k + 1) x of the others, each rounded down, are less than
+(k + 1) (1 - s) in sum, so at most that less 1, which is at most k (1 - s).
+
+So each device counts for at most 1, and with a price y >= 0 for each type, all layers count for at
+most the prices of all devices. If each layer counts, on the type where it counts least, for more
+than that in sum, there is no such assignment. It does not matter which layers a device has, in how
+many stages, nor what they hold. With v virtual stages, each device sends v - 1 times at least,
+which leaves less of T for layers.
 """
 
 from typing import Any

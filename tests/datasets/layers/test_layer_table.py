@@ -39,7 +39,22 @@ def test_a_roofline(tmp_path: Path) -> None:
     sample = instance(tmp_path / "layers.csv", text, devices="A10", phase="training")
     assert sample.chain.time.tolist() == [[1005000, 1005000]]
     assert sample.chain.held.tolist() == [7, 0]
-    assert sample.chain.training
+    assert sample.in_flight == "1f1b"
+
+
+def test_devices_are_named_as_on_the_command_line(tmp_path: Path) -> None:
+    """A column for `A100-80GB` is that of the device which `--devices` calls so."""
+    text = "layer,seconds:A100-80GB,seconds:rtx4090\na,0.001,0.002\nb,0.003,0.004\n"
+    sample = instance(tmp_path / "layers.csv", text, devices="1xA100-80GB,1x4090")
+    assert sample.chain.time.tolist() == [[1000000, 3000000], [2000000, 4000000]]
+    assert "times of the table" in sample.costs
+
+
+def test_a_table_of_too_many_layers(tmp_path: Path) -> None:
+    """Refused before anything is made of it."""
+    text = "layer,flops\n" + "a,1\n" * 20_000
+    with pytest.raises(InvalidInputError, match="there are 20,000 layers; expected at most 16,384"):
+        instance(tmp_path / "layers.csv", text, devices="A10")
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,15 @@ def long(layers: int, devices: int) -> Document:
         ({"device_order": "any"}, "device_order of the instance is not free or given"),
         ({"micro_batches": 0}, "micro_batches is not an integer from 1"),
         ({"micro_batches": MOST_MICRO_BATCHES + 1}, "micro_batches is not an integer from 1"),
-        ({"training": -1}, "training of the instance is not an integer from 0 to 1"),
-        ({"training": 2}, "training of the instance is not an integer from 0 to 1"),
+        ({"in_flight": 0}, "in_flight of the instance is not an integer from 1"),
+        ({"in_flight": 2**20 + 1}, "in_flight of the instance is not an integer from 1"),
+        ({"in_flight": "all"}, "in_flight of the instance is not a number or stages or 1f1b"),
+        ({"in_flight": True}, "in_flight of the instance is not a number or"),
+        ({"in_flight": "interleaved"}, "in_flight of the instance is not a number or stages or"),
+        ({"virtual_stages": 2}, "in_flight of the instance is not a number or stages or inter"),
+        ({"virtual_stages": 0}, "virtual_stages is not an integer from 1"),
+        ({"virtual_stages": 65}, "virtual_stages is not an integer from 1"),
+        ({"virtual_stages": 2, "in_flight": 1}, "virtual stages, and its goal is not bottleneck"),
         ({"made_of": []}, "made_of of the instance is not an object"),
         ({"weights": [-1] * 10}, "weights of the instance"),
         ({"weights": [LARGEST_COST + 1] * 10}, "weights of the instance"),
@@ -115,7 +122,8 @@ def test_documents_that_are_none(changed: Document, expected: str) -> None:
         {"sizes": [0, LARGEST_COST]},
         {"outer": [0, 1]},
         {"time": [[LARGEST_COST]]},
-        {"training": 1},
+        {"in_flight": 2**20},
+        {"virtual_stages": 64, "in_flight": "interleaved", "goal": "bottleneck"},
     ],
 )
 def test_the_largest_numbers(changed: Document) -> None:
@@ -138,21 +146,27 @@ def test_limits_on_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "adds", "rounds", "in_flight", "is_free"),
+    ("changed", "adds", "rounds", "cases", "is_free"),
     [
-        ({"goal": "bottleneck", "micro_batches": 3}, 0, 1, 3, True),
-        ({"goal": "latency", "micro_batches": 5}, 1, 0, 5, True),
-        ({"goal": "makespan", "micro_batches": 9}, 1, 8, 5, True),
-        ({"goal": "makespan", "training": 0, "device_order": "given"}, 1, 7, 1, False),
+        ({"goal": "bottleneck", "micro_batches": 3}, 0, 1, [((1, 2, 3), 6, 3)], True),
+        ({"goal": "latency", "micro_batches": 5}, 1, 0, [((1, 2, 3, 4, 5), 6, 5)], True),
+        ({"goal": "makespan", "micro_batches": 9}, 1, 8, [((1, 2, 3, 4, 5), 6, 5)], True),
+        ({"in_flight": 4, "device_order": "given"}, 1, 7, [((4,), 6, 1)], False),
+        ({"in_flight": "zb-h2", "micro_batches": 4}, 1, 3, [((1, 3, 4), 6, 3)], True),
+        (
+            {"in_flight": "stages", "micro_batches": 3}, 1, 2,
+            [((3,), 6, 1), ((2,), 2, 2), ((1,), 1, 1)], True,
+        ),
+        ({"in_flight": "stages", "held": [0] * 10}, 1, 7, [((1,), 6, 1)], True),
     ],
-)
+)  # fmt: skip
 def test_what_is_read(
-    changed: Document, adds: int, rounds: int, in_flight: int, is_free: bool
+    changed: Document, adds: int, rounds: int, cases: list[tuple[Any, ...]], is_free: bool
 ) -> None:
     """What counts, micro-batches in flight, devices by type, and where stages begin."""
     found = read_instance(document(**changed))
-    assert (found.adds, found.rounds, found.in_flight, found.is_free) == (
-        adds, rounds, in_flight, is_free,
+    assert (found.adds, found.rounds, list(map(tuple, found.cases)), found.is_free) == (
+        adds, rounds, cases, is_free,
     )  # fmt: skip
     assert found.members == [[0, 1], [2, 3], [4]]
     assert found.apart == [at != 5 for at in range(10)]
