@@ -50,9 +50,8 @@ def run(
             found = _largest(read, number, tried, best)
             if found > best:
                 best, steps, prices = found, number, tried
-    if best:
-        payload = {"bound": best, "steps": steps, "prices": prices}
-        progress.bound(Certificate.of(instance, KIND, best, payload, "layer-load"))
+    payload = {"bound": best, "steps": steps, "prices": prices}
+    progress.bound(Certificate.of(instance, KIND, best, payload, "layer-load"))
 
 
 def _largest(read: Instance, steps: int, prices: list[int], best: int) -> int:

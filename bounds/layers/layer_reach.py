@@ -22,6 +22,7 @@ from boundmark.bounds.checker.layers.reach import (
     Step,
     cheapest,
     covers_others,
+    most_paid,
     reached,
 )
 from boundmark.problems.arrays import frozen
@@ -115,6 +116,8 @@ class _Search:
         self.alone = read._replace(adds=0, rounds=1)
         self.budget, self.settings, self.steps = budget, settings, MOST_STEPS
         self.types = len(read.members)
+        # For which prices are found.
+        self.case = read.cases[0]
         self.prices = [0] * self.types
         self.largest_prices = [settings.unit] * self.types
         self.largest = self.bound = 0
@@ -130,10 +133,12 @@ class _Search:
     def bottleneck(self) -> bool:
         """Find the smallest largest load; return whether any assignment fits into memory."""
         most = replace(self.instance, goal="bottleneck").most() + 1
-        low, high = self._start(most), most
+        low, high = self._in_all_cases(self._start(most)), most
+        if self.best is not None:
+            high = self._largest_load(self.best)
         # Thresholds below `low` are refuted; `high` is achieved, or more than any load. Those from
         # `low` to `floor` were not refuted because that takes too many steps.
-        stride = unknown = 0
+        stride, unknown = 0 if self.best is None else high, 0
         floor = low - 1
         while low < high and not self.budget.is_spent():
             middle = min(low + stride, (low + high) // 2)
@@ -153,42 +158,75 @@ class _Search:
                 low, floor = middle + 1, max(floor, middle)
                 stride = max(4 * stride, 1 + (low >> 14))
             else:
-                best = traced(*found)
-                high = max(load.total for load in self.instance.stage_loads(best))
-                self.best, stride = best, stride // 8
+                self.best, stride = traced(*found), stride // 8
+                high = self._largest_load(self.best)
         self.largest = low
         return self.best is not None or low < high
 
+    def _largest_load(self, solution: LayerAssignment) -> int:
+        return max(load.total for load in self.instance.stage_loads(solution))
+
+    def _in_all_cases(self, low: int) -> int:
+        """Return a threshold that one case has refuted all below of, or 0 if another has not.
+
+        What that one finds is kept.
+        """
+        if low == 0 or len(self.read.cases) == 1:
+            return low
+        try:
+            with limited("an assignment", self.steps):
+                found = reached(self.alone, low - 1, self.largest_prices)
+        except checker.TooLarge:
+            return 0
+        if found is None:
+            return low
+        self.best = traced(*found)
+        return 0
+
     def _start(self, most: int) -> int:
-        """Return a threshold such that the relaxation refutes all below it."""
+        """Return a threshold such that the relaxation of one case refutes all below it.
+
+        That is the first case in which layers fit if any number of devices may be used.
+        """
         low, before = 0, -1
         self.largest_prices = self._speeds()
+        self.case = next(
+            (
+                case
+                for case in self.read.cases
+                if Rest(self.alone, case, self.largest_prices, most).root < NEVER
+            ),
+            self.case,
+        )
         while not self.budget.is_spent():
-            # With the prices at hand, as far up as they reach; then with better ones.
-            refuted, stride = low - 1, max(1, low >> 10)
-            high = most
-            while refuted + 1 < high and not self.budget.is_spent():
-                middle = (refuted + high) // 2 if high < most else min(refuted + stride, most - 1)
-                if self._gain(self.largest_prices, middle)[0] > 0:
-                    refuted, stride = middle, 4 * stride
-                else:
-                    high = middle
-            low = refuted + 1
+            # With the prices at hand, about as far up as they reach; then with better ones.
+            low = self._raised(low, most, 12)
             if low >= most or self.types == 1 or low - before <= low >> 12:
                 break
             before = low
             value, prices = self._best_prices(
-                self.largest_prices, partial(self._gain, cap=low), until=0
+                self.largest_prices, partial(self._gain, cap=low + (low >> 12)), until=0
             )
             if value <= 0:
                 break
             self.largest_prices = prices
-        return low
+        return self._raised(low, most, 60)
+
+    def _raised(self, low: int, most: int, bits: int) -> int:
+        """Return a threshold such that prices refute all below it, exact to so many bits."""
+        refuted, high, stride = low - 1, most, max(1, low >> 10)
+        while high - refuted > max(1, refuted >> bits) and not self.budget.is_spent():
+            middle = (refuted + high) // 2 if high < most else min(refuted + stride, most - 1)
+            if self._gain(self.largest_prices, middle)[0] > 0:
+                refuted, stride = middle, 4 * stride
+            else:
+                high = middle
+        return refuted + 1
 
     def _gain(self, prices: list[int], cap: int) -> tuple[int, Rest]:
         """Return by how much all layers cost more than all devices, if loads are small."""
-        rest = _weakest(self.alone, prices, cap)
-        return rest.root - self._total(prices), rest
+        rest = Rest(self.alone, self.case, prices, cap)
+        return rest.root - most_paid(self.alone, self.case, prices), rest
 
     def _speeds(self) -> list[int]:
         """Return prices in proportion to how fast devices are."""
@@ -201,12 +239,15 @@ class _Search:
         if self.best is not None:
             target = self.instance.objective(self.best)
 
-        def gain(prices: list[int]) -> tuple[int, Rest]:
-            rest = _weakest(self.read, prices, (target - 1) // (1 + rounds))
-            return rest.root - self._total(prices), rest
+        cap = (target - 1) // (1 + rounds)
 
-        value, self.prices = self._best_prices(self.prices, gain, until=NEVER)
+        def gain(prices: list[int]) -> tuple[int, Rest]:
+            rest = Rest(self.read, self.case, prices, cap)
+            return rest.root - most_paid(self.read, self.case, prices), rest
+
+        _, self.prices = self._best_prices(self.prices, gain, until=NEVER)
         # What the relaxation proves by itself, in case that the search becomes too large.
+        value = _in_any_case(self.read, self.prices, cap)
         self.bound = min(target, max(value, 0) + rounds * self.largest)
         high, steps = target - 1, self.steps
         while self.bound <= high and not self.budget.is_spent():
@@ -227,10 +268,12 @@ class _Search:
                 return
             self.bound = middle + 1
 
-    def _total(self, prices: list[int]) -> int:
-        return sum(
-            price * len(devices) for price, devices in zip(prices, self.read.members, strict=True)
-        )
+    def _paying(self, prices: list[int]) -> list[int]:
+        """Return how many devices of each type pay, if these are the dearest that may."""
+        every = sorted(self.read.devices, key=lambda kind: -prices[kind])
+        if self.read.is_free:
+            every = every[: self.case.most]
+        return [every.count(kind) for kind in range(self.types)]
 
     def _best_prices(
         self,
@@ -249,7 +292,7 @@ class _Search:
             if top > until or value >= NEVER // 2 or self.budget.is_spent():
                 break
             used = _used(rest)
-            slope = [u - len(d) for u, d in zip(used, self.read.members, strict=True)]
+            slope = [u - d for u, d in zip(used, self._paying(prices), strict=True)]
             slope = [0 if s < 0 and p == 0 else s for s, p in zip(slope, prices, strict=True)]
             if not any(slope):
                 break
@@ -270,17 +313,15 @@ class _Search:
         return top, best
 
 
-def _weakest(instance: Instance, prices: list[int], cap: int) -> Rest:
-    """Return the relaxation of the case with the least bound."""
-    weakest: Rest | None = None
+def _in_any_case(instance: Instance, prices: list[int], cap: int) -> int:
+    """Return the least that the relaxation of a case proves of costs."""
+    least = NEVER
     for case in instance.cases:
         rest = Rest(instance, case, prices, cap)
-        if weakest is None or rest.root < weakest.root:
-            weakest = rest
+        least = min(least, rest.root - most_paid(instance, case, prices))
         if covers_others(instance, rest):
             break
-    assert weakest is not None
-    return weakest
+    return least
 
 
 def traced(rest: Rest, found: Reached) -> LayerAssignment:
@@ -318,7 +359,7 @@ def _used(rest: Rest) -> list[int]:
     used = [0] * len(prices)
     end, count, receiver, value = len(one.weights), 1, -1, rest.root
     while end > 0 and value < NEVER:
-        later = case.later(count)
+        later = case.alike(count + 1)
         for sender, price in enumerate(prices):
             sending = one.transfer[one.link[sender][receiver]][end - 1] if receiver >= 0 else 0
             start = next(

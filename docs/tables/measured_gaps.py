@@ -6,14 +6,14 @@ what the roofline's optimum costs on measured times. Ends with what is not cover
 """
 
 from boundmark.bounds.layers.layer_reach import run
-from boundmark.datasets.layers.language_models import MODELS, load
+from boundmark.datasets.layers.language_models import load, published
 from boundmark.heuristics.layers.defaults import vllm
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.layers import PROBLEM, LayerAssignment, LayersInstance
 from boundmark.problems.method import Budget
 
-CLUSTERS = ("4xA100-80GB", "8xH100", "2xH100,4xA100-80GB@25", "4xH100,4xA100-80GB@25")
+CLUSTERS = ("2xH100,4xA100-80GB@25", "4xH100,4xA100-80GB@25")
 WORKLOADS = (("decode", 8, 4096), ("prefill", 4, 1024))
 
 
@@ -55,7 +55,7 @@ def main() -> None:
         "| the roofline's optimum |\n| --- | --- | --- | ---: | ---: | ---: | ---: |"
     )
     missing = total = 0
-    for model in MODELS:
+    for model in published():
         for devices in CLUSTERS:
             for phase, batch, context in WORKLOADS:
                 given: dict[str, int | str] = {

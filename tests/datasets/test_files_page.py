@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.datasets.resolve import load_file
+from boundmark.problems.layers import PROBLEM, LayersInstance
 from boundmark.problems.pipeline.costs import pipeline_graph_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text()
@@ -15,10 +16,10 @@ EXAMPLES = re.findall(r"```(?:text|json)\n(.*?)```", PAGE, re.DOTALL)
 @pytest.mark.parametrize(
     ("example", "suffix", "work", "transfer"),
     [
-        (EXAMPLES[0], ".pbtxt", [20, 35], [4, 0]),
+        (EXAMPLES[1], ".pbtxt", [20, 35], [4, 0]),
         # Milliseconds; 65,536 bytes at 12 GB/s, and nobody reads the second output.
-        (EXAMPLES[1], ".txt", [1_250_000, 750_000], [5461, 0]),
-        (EXAMPLES[2], ".json", [1_250_000, 750_000], [250_000, 0]),
+        (EXAMPLES[2], ".txt", [1_250_000, 750_000], [5461, 0]),
+        (EXAMPLES[3], ".json", [1_250_000, 750_000], [250_000, 0]),
     ],
 )
 def test_examples_are_read(
@@ -31,3 +32,13 @@ def test_examples_are_read(
     assert graph.work.tolist() == work
     assert graph.transfer.tolist() == transfer
     assert (graph.dag.nodes, graph.dag.edges) == (2, 1)
+
+
+def test_the_table_of_layers_is_read(tmp_path: Path) -> None:
+    """On two devices, with memory for the caches of both micro-batches in flight."""
+    path = tmp_path / "layers.csv"
+    path.write_text(EXAMPLES[0])
+    sample = PROBLEM.maker(load_file(path))({"devices": "2xT4"})
+    assert isinstance(sample, LayersInstance)
+    assert sample.chain.names == ("embed", "block0", "block1", "head")
+    assert sample.chain.memory(1, 3, 2) == 2 * 436224000 + 4 * 16777216

@@ -261,6 +261,12 @@ def reaching(size: int) -> tuple[Document, Document]:
     return chained(size, 8), payload
 
 
+def loading(size: int) -> tuple[Document, Document]:
+    """Return a bound on the largest load, by the time of all devices."""
+    payload = {"bound": size // 8, "steps": 3, "prices": [1]}
+    return {**chained(size, 8), "goal": "bottleneck"}, payload
+
+
 def in_halves(begin: int, end: int) -> list[int]:
     """Return the numbers in between, those in the middle first."""
     if end - begin < 2:
@@ -535,6 +541,7 @@ SHAPES = {
         500_000,
     ),
     "assignments of equal layers": Shape("layers", "layer-reach/1", reaching, 2_000),
+    "loads of equal layers": Shape("layers", "layer-load/1", loading, 16_000),
     "assignment of many layers": Shape(
         "layers", "solution", lambda n: (chained(n), {"devices": [0] * n}), 16_000
     ),

@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from brute_force_layers import drawn, optimum
+from brute_force_layers import drawn, optimum, rounds
 from large_numbers import multiplied
 
 from boundmark.problems.layers import LayerChain, LayersInstance
@@ -31,13 +31,39 @@ LARGER = LayersInstance(
 )
 
 
+# Six equal layers in three virtual stages of each of two equal devices.
+VIRTUAL = replace(
+    LARGER,
+    chain=replace(
+        LARGER.chain, time=[[5] * 6], weights=[1] * 6, held=[1] * 6, sizes=[1] * 6, tied=(),
+        joined=(), transfer=[[2] * 5], link=[[0]], devices=(0, 0), capacity=[99],
+        names=tuple("abcdef"), device_names=("x", "y"),
+    ),
+    goal="bottleneck", in_flight="interleaved", virtual_stages=3, micro_batches=4,
+)  # fmt: skip
+
+# The same, where nothing has to be sent: the layers' time is all that counts.
+SILENT = replace(VIRTUAL, chain=replace(VIRTUAL.chain, transfer=[[0] * 5]))
+
+
 def tiny() -> list[tuple[LayersInstance, int]]:
-    """Return instances and their optimum, by trying all assignments."""
+    """Return instances and their optimum, by trying all assignments; some have virtual stages."""
     found = []
     for seed in range(150):
         sample = drawn(random.Random(seed), GOALS[seed % 3], ORDERS[seed // 3 % 2])
         if sample is not None and (best := optimum(sample)) < float("inf"):
             found.append((sample, int(best)))
+    # One that the tools' equal counts are for, too.
+    equal = replace(VIRTUAL, virtual_stages=2)
+    found.append((equal, min(one for _, one in rounds(equal) if one is not None)))
+    for seed in range(40):
+        sample = drawn(random.Random(seed), "bottleneck", ORDERS[seed % 2])
+        if sample is not None:
+            rule = ("interleaved", 1)[seed // 2 % 2]
+            sample = replace(sample, virtual_stages=2, micro_batches=6, in_flight=rule)
+            best = min((one for _, one in rounds(sample) if one is not None), default=float("inf"))
+            if best < float("inf"):
+                found.append((sample, int(best)))
     return found
 
 

@@ -36,9 +36,9 @@ class Case(NamedTuple):
     most: int
     counted: int
 
-    def holds(self, count: int) -> int:
-        """Return what a stage holds that is the `count`-th one from the end, counted from 1."""
-        return self.held[min(count, len(self.held)) - 1]
+    def alike(self, count: int) -> int:
+        """Return the first stage from the end, 1 for the last, from which on all hold as much."""
+        return min(count, len(self.held))
 
     def later(self, count: int) -> int:
         """Return the number of the stage before it; one that may not be if all are taken."""

@@ -10,6 +10,8 @@ The rest costs at least `Rest.least`, less the prices of all devices that are le
 way to cover these layers where every device costs its price more, and any number of each may be
 used. The way that does so with the devices that are left pays for no more than all of them. So
 states whose cost so far and least rest are above the target lead nowhere, whatever the prices are.
+Where there may be few stages only, these pay for no more than as many of the dearest devices, and
+those that are left for no more than what is left of this.
 """
 
 import heapq
@@ -58,12 +60,12 @@ class Rest:
         self._spans: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         self._starts: dict[tuple[int, int, int, int], int] = {}
         self._size = 0
-        n, types, most = len(instance.weights), len(prices), case.counted
-        hold(100 * n * types * (most + 2))
-        self.least = [[[0] + [NEVER] * n for _ in prices] for _ in range(most + 2)]
+        n, types, most = len(instance.weights), len(prices), len(case.held)
+        hold(100 * n * types * (most + 1))
+        self.least = [[[0] + [NEVER] * n for _ in prices] for _ in range(most + 1)]
         self.root = NEVER
         for count in range(most, 0, -1):
-            table, behind = self.least[count], self.least[case.later(count)]
+            table, behind = self.least[count], self.least[case.alike(count + 1)]
             for end in range(1, n):
                 if not instance.apart[end]:
                     continue
@@ -74,7 +76,7 @@ class Rest:
                         value = found[kinds[receiver]]
                         if value < table[receiver][end]:
                             table[receiver][end] = value
-        behind = self.least[case.later(1)]
+        behind = self.least[case.alike(2)]
         for sender in range(types):
             for start, time in self.spans(1, sender, n):
                 value = behind[sender][start] + instance.adds * time + prices[sender]
@@ -88,7 +90,7 @@ class Rest:
         count
             Its number from the end.
         """
-        held = self.case.holds(count)
+        held = self.case.held[self.case.alike(count) - 1]
         known = self._spans.get((held, kind, end))
         if known is not None:
             return known
@@ -114,7 +116,7 @@ class Rest:
 
     def starts(self, count: int, kind: int, over: int, ends: int) -> int:
         """Return where stages up to any of `ends` may begin, as bits; `over` is their link."""
-        found, one, held = 0, self.instance, self.case.holds(count)
+        found, one, held = 0, self.instance, self.case.held[self.case.alike(count) - 1]
         spend(2 + 3 * ends.bit_count())
         while ends:
             bit = ends & -ends
@@ -192,7 +194,7 @@ def _reached(instance: Instance, rest: Rest) -> Reached | None:
     States that differ in nothing but the layers before them are expanded together.
     """
     n, case, prices = len(instance.weights), rest.case, rest.prices
-    total = sum(map(int.__mul__, prices, map(len, instance.members)))
+    total = most_paid(instance, case, prices)
     if rest.root > total:
         return None
     stack = [Reached(1 << n, -1, -1, 1, _all_devices(instance), total, None)]
@@ -206,9 +208,11 @@ def _reached(instance: Instance, rest: Rest) -> Reached | None:
             starts = rest.starts(state.number, kind, over, state.starts)
             new, key = starts & ~seen.get((fewer, kind, later), 0), (fewer, kind, later)
             left, kept, slack = state.left - paid, new & 1, -1
-            least, waiting = rest.least[later][kind], new & ~1
+            least, waiting = rest.least[case.alike(later)][kind], new & ~1
             if kept:
                 return Reached(1, device, kind, later, fewer, left, state)
+            if state.number == case.most:
+                continue
             while waiting:
                 bit = waiting & -waiting
                 waiting ^= bit
@@ -251,7 +255,7 @@ def _cheapest(
 ) -> tuple[Rest, Step | None]:
     """Return the best assignment of one case, if its cost is at most the target."""
     n, rounds = len(instance.weights), instance.rounds
-    total = sum(map(int.__mul__, prices, map(len, instance.members)))
+    total = most_paid(instance, case, prices)
     floor, cap = rounds * largest_at_least, target // (1 + rounds)
     rest = Rest(instance, case, prices, cap)
     if rounds and rest.root - total + floor <= target:
@@ -279,7 +283,7 @@ def _cheapest(
             sending = 0
             if receiver >= 0:
                 sending = instance.transfer[instance.link[sender][receiver]][end - 1]
-            spans, least = rest.spans(count, sender, end), rest.least[later][sender]
+            spans, least = rest.spans(count, sender, end), rest.least[case.alike(later)][sender]
             spend(8 + 4 * len(spans))
             for start, time in spans:
                 load = time + sending
@@ -290,7 +294,7 @@ def _cheapest(
                 bound = cost + max(rounds * largest, floor) + least[start]
                 if start:
                     bound -= left - paid
-                if bound > target or least[start] >= NEVER:
+                if bound > target or (start and count == case.most):
                     continue
                 known = seen.setdefault((start, fewer, sender, later), [])
                 spend(len(known))
@@ -305,6 +309,13 @@ def _cheapest(
                 )
         hold(STATE_BYTES * pushed)
     return rest, None
+
+
+def most_paid(instance: Instance, case: Case, prices: list[int]) -> int:
+    """Return the most that the devices of an assignment pay, and empty ones in a given order."""
+    spend(len(instance.devices))
+    every = sorted((prices[kind] for kind in instance.devices), reverse=True)
+    return sum(every[: case.most] if instance.is_free else every)
 
 
 def _all_devices(instance: Instance) -> Any:

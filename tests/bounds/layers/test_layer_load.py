@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from brute_force_layers import drawn, optimum, rounds
-from certified.layers import VIRTUAL
 from recording import Recorder
-from tiny_layers import LARGER
+from tiny_layers import LARGER, VIRTUAL
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.layers.instance import read_instance

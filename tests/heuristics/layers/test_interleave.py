@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 from brute_force_layers import drawn, rounds
-from certified.layers import VIRTUAL
 from recording import Recorder
-from tiny_layers import LARGER
+from tiny_layers import LARGER, VIRTUAL
 
 from boundmark.datasets.layers.language_models import load
 from boundmark.heuristics.layers.interleave import run

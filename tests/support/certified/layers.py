@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tiny_layers import LARGER
+from tiny_layers import LARGER, SILENT
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.layers import LayerAssignment, LayersInstance
@@ -22,23 +22,12 @@ def _cut(sample: LayersInstance, layers: int, **changed: object) -> LayersInstan
     )  # fmt: skip
 
 
-# Six equal layers in three virtual stages of each of two equal devices.
-VIRTUAL = replace(
-    LARGER,
-    chain=replace(
-        LARGER.chain, time=[[5] * 6], weights=[1] * 6, held=[1] * 6, sizes=[1] * 6, tied=(),
-        joined=(), transfer=[[2] * 5], link=[[0]], devices=(0, 0), capacity=[99],
-        names=tuple("abcdef"), device_names=("x", "y"),
-    ),
-    goal="bottleneck", in_flight="interleaved", virtual_stages=3, micro_batches=4,
-)  # fmt: skip
-
 TIGHT: dict[str, tuple[str, LayersInstance]] = {
     "layer-reach, bottleneck": ("layer-reach", _cut(LARGER, 6, goal="bottleneck")),
     "layer-reach, latency": ("layer-reach", _cut(LARGER, 5, goal="latency")),
     "layer-reach, makespan": ("layer-reach", _cut(LARGER, 6)),
     "layer-reach, stages": ("layer-reach", _cut(LARGER, 6, goal="bottleneck", in_flight="stages")),
-    "layer-load, virtual stages": ("layer-load", VIRTUAL),
+    "layer-load, virtual stages": ("layer-load", SILENT),
     "layer-reach, given": ("layer-reach", _cut(LARGER, 6, device_order="given")),
 }
 

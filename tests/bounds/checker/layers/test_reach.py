@@ -327,3 +327,32 @@ def test_prices_shorten_the_search(goal: str, order: str) -> None:
         assert layer_reach(sample, given) == (bound or largest)
     with pytest.raises(checker.TooLarge), limited("a search", steps - steps // 50):
         layer_reach(sample, given)
+
+
+def test_a_short_pipeline_whose_largest_load_is_larger() -> None:
+    """All on one device fits with one micro-batch only, and is cheaper than two stages.
+
+    Their sum leaves less to the largest load than the single stage takes, and with that limit the
+    memory would refuse nothing.
+    """
+    sample = replace(
+        chain_of(
+            2, time=[[0, 1]], weights=[1, 1], held=[2, 2], transfer=[[1]], capacity=[9],
+            devices=(0, 0), device_names=("a", "b"),
+        ),
+        goal="makespan", micro_batches=3, in_flight="stages",
+    )  # fmt: skip
+    assert optimum(sample) == cost(sample, [2], [0]) == 3
+    assert cost(sample, [1, 2], [0, 1]) == 4
+    given = {"bound": 3, "prices": [0], "largest": 0, "largest_prices": [0]}
+    assert accepts(sample, given, 3)
+    assert not accepts(sample, {**given, "bound": 4}, 4)
+
+
+def test_the_largest_bound_where_nothing_fits() -> None:
+    """Three stages hold three micro-batches each; with room for one, there may be one stage."""
+    sample = chain_of(3, weights=[2, 2, 2], held=[1, 1, 1], capacity=[3])
+    sample = replace(sample, goal="latency", in_flight="stages")
+    assert optimum(sample) == float("inf")
+    given = {"bound": NEVER, "prices": [MOST_PRICE], "largest": 0, "largest_prices": [0]}
+    assert accepts(sample, given, NEVER)
