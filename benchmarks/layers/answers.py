@@ -11,7 +11,7 @@ from boundmark.benchmarks.terminal import print_table
 from boundmark.problems.layers import LayerAssignment, LayersInstance, StageLoad
 from boundmark.problems.layers.flights import held
 from boundmark.problems.layers.model import DECODE, PREFILL
-from boundmark.problems.layers.tool_formats import TOOLS, write_as
+from boundmark.problems.layers.tools.formats import TOOLS, write_as
 from boundmark.problems.ticks import NANOSECONDS
 from boundmark.reports.text import integer, size
 

@@ -40,7 +40,7 @@ from typing import Any
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.layers import LayerAssignment, LayersInstance
-from boundmark.problems.layers.llama_cpp import counts_by_shares
+from boundmark.problems.layers.tools.llama_cpp import counts_by_shares
 from boundmark.problems.method import Budget, Progress
 
 BUFFER = (5, 4)

@@ -22,7 +22,7 @@ from boundmark.problems.layers.model import (
     Operation,
     Workload,
 )
-from boundmark.problems.layers.tool_formats import NO_RULES, TOOLS, under_rules
+from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, under_rules
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.problem import Problem
 

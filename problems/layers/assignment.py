@@ -76,7 +76,7 @@ def _renamed(instance: "LayersInstance", names: Sequence[str], tick: str) -> "La
 
 
 def _of_text(text: str, instance: "LayersInstance") -> LayerAssignment | None:
-    from boundmark.problems.layers.tool_formats import read_text
+    from boundmark.problems.layers.tools.formats import read_text
 
     return read_text(text, instance)
 

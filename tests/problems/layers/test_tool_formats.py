@@ -13,8 +13,8 @@ from boundmark.datasets.layers.language_models import load
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.layers import PROBLEM, LayerAssignment, LayerChain, LayersInstance, Stage
-from boundmark.problems.layers.llama_cpp import counts_by_shares
-from boundmark.problems.layers.tool_formats import TOOLS, read_text, under_rules, write_as
+from boundmark.problems.layers.tools.formats import TOOLS, read_text, under_rules, write_as
+from boundmark.problems.layers.tools.llama_cpp import counts_by_shares
 
 MEGATRON = "--pipeline-model-parallel-layout"
 

@@ -20,7 +20,7 @@ from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.assignment import LayerAssignment
 from boundmark.problems.layers.chain import MOST_LAYERS
 from boundmark.problems.layers.instance import LayersInstance
-from boundmark.problems.layers.option_texts import integer, read_options
+from boundmark.problems.layers.tools.option_texts import integer, read_options
 
 _OPTIONS = (
     "--pipeline-model-parallel-layout",

@@ -13,7 +13,7 @@ import numpy as np
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.assignment import LayerAssignment
 from boundmark.problems.layers.instance import LayersInstance
-from boundmark.problems.layers.option_texts import integer, read_options
+from boundmark.problems.layers.tools.option_texts import integer, read_options
 
 _OPTIONS = {
     "-ts": "split", "--tensor-split": "split",

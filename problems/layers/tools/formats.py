@@ -36,12 +36,12 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers import llama_cpp, megatron, torchtitan
 from boundmark.problems.layers.assignment import LayerAssignment
 from boundmark.problems.layers.chain import LayerChain
-from boundmark.problems.layers.device_map import read_device_map, write_device_map
 from boundmark.problems.layers.instance import LayersInstance
-from boundmark.problems.layers.option_texts import differences, integers
+from boundmark.problems.layers.tools import llama_cpp, megatron, torchtitan
+from boundmark.problems.layers.tools.device_map import read_device_map, write_device_map
+from boundmark.problems.layers.tools.option_texts import differences, integers
 
 NO_RULES = "free"
 

@@ -13,7 +13,7 @@ import re
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.assignment import LayerAssignment
 from boundmark.problems.layers.instance import LayersInstance
-from boundmark.problems.layers.option_texts import differences
+from boundmark.problems.layers.tools.option_texts import differences
 
 SPLIT_POINTS = r"(?:--\S*)?pipeline_parallel_split_points[ =](.*)"
 MODULES = r"(?:(?:--\S*)?module_fqns_per_model_part ?[ =] ?)?([\"']?\[ *\[.*)"

@@ -1,0 +1,1 @@
+"""Tools that split a chain of layers over devices: their formats, and what splits they can have."""
