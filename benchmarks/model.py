@@ -65,6 +65,8 @@ class Model:
         found = {"model": f"{self.dataset}/{self.member}", "kind": _kind(self.source)}
         if self.nodes is not None and self.edges is not None:
             found |= {"operators": f"{self.nodes:,}", "edges": f"{self.edges:,}"}
+        # A language model's size.
+        found |= getattr(self.source, "describe", dict)()
         if self.device is not None:
             found["device"] = self.device.name
         found["problems"] = ", ".join(

@@ -126,16 +126,17 @@ class FloatingModel:
         unit = float(_powers(np.array([np.abs(model.row_values).max(initial=1)]))[0])
         column_unit = np.where(model.is_cost, unit, 1.0)
         values = model.row_values * column_unit[model.row_columns]
-        largest = (
-            np.maximum.reduceat(np.abs(values), model.row_start[:-1]) if model.rows else values
-        )
+        entries = np.diff(model.row_start)
+        # Rows may have no entries, and then are as they are.
+        largest = np.zeros(model.rows)
+        np.maximum.at(largest, np.repeat(np.arange(model.rows), entries), np.abs(values))
         row_unit = _powers(largest)
         return cls(
             model=model,
             unit=unit,
             lower=_floating(model.lower) / column_unit,
             upper=_floating(model.upper) / column_unit,
-            row_values=values / np.repeat(row_unit, np.diff(model.row_start)),
+            row_values=values / np.repeat(row_unit, entries),
             row_lower=_floating(model.row_lower) / row_unit,
             row_upper=_floating(model.row_upper) / row_unit,
         )

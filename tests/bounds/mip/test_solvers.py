@@ -3,15 +3,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from brute_force import instance
 
 from boundmark.bounds.mip import PRESOLVERS, SOLVERS
-from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel
+from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import Search
 from boundmark.bounds.pipeline.bottleneck import bottleneck_model
 from boundmark.bounds.pipeline.exact import exact_columns, exact_model
 from boundmark.bounds.pipeline.quick_partition import segmented
+from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -139,6 +141,23 @@ def test_scaling_changes_no_digit(random_graph: GraphMaker) -> None:
     assert abs(floating.row_values).max() <= LARGEST_COEFFICIENT
     assert floating.unit.is_integer()
     assert floating.ticks(floating.scaled(model.lower + 1)[model.objective]) == 1
+
+
+def test_rows_without_entries_take_no_scale() -> None:
+    """Neither the last one, nor one between others, whose neighbour is scaled by itself."""
+    big = 2**40
+    model = LinearModel(
+        lower=frozen([0, 0]), upper=frozen([9, 9]), is_integer=np.array([False, False]),
+        is_cost=np.array([False, False]), objective=0, row_start=frozen([0, 1, 1, 2, 2]),
+        row_columns=frozen([0, 1]), row_values=frozen([3, big]), row_lower=frozen([1, 0, big, 0]),
+        row_upper=frozen([7, 5, 2 * big, 5]),
+    )  # fmt: skip
+    floating = FloatingModel.of(model)
+    assert floating.row_values[0] == 3
+    assert floating.row_values[1] <= LARGEST_COEFFICIENT
+    assert floating.row_upper.tolist()[:2] == [7, 5]
+    assert floating.row_upper[2] == 2 * floating.row_values[1]
+    assert floating.row_upper[3] == 5
 
 
 def test_solvers_are_not_imported_before_use() -> None:
