@@ -17,7 +17,8 @@ def with_names(results: pd.DataFrame) -> pd.DataFrame:
     """Return the tasks with `parameters`, and with unique names of instances and methods.
 
     `parameters` is a text such as ``"a=6, b=8"``. `method` is made unique to how it was run, and
-    `instance` says on which device where results of several are stored. Sorted by problem, data
+    `instance` says on which device where results of several are stored, and begins of hashes tell
+    instances of one label apart. Sorted by problem, data
     set, instance, parameters, method and seed, so that equal results make equal pages.
 
     Raises
@@ -46,7 +47,13 @@ def _by_text(column: "pd.Series[Any]", result_of: Callable[[Any], str]) -> list[
 def _instance_names(tasks: pd.DataFrame) -> "pd.Series[str]":
     devices = tasks["device"].fillna("")
     several = devices.groupby([tasks["dataset"], tasks["instance"]]).transform("nunique") > 1
-    return tasks["instance"].where(~several | (devices == ""), tasks["instance"] + " on " + devices)
+    names = tasks["instance"].where(
+        ~several | (devices == ""), tasks["instance"] + " on " + devices
+    )
+    # A file that was changed between two runs is another instance, under the same label.
+    label = [tasks["problem"], tasks["dataset"], names, tasks["parameters"]]
+    is_shared = tasks["instance_sha256"].groupby(label).transform("nunique") > 1
+    return names.where(~is_shared, names + " (" + tasks["instance_sha256"].str[:6] + ")")
 
 
 def _numbers_by_value(text: str) -> str:

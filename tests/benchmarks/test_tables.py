@@ -56,6 +56,32 @@ def test_a_table_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert ["d/net", "7", "50.0"] in lines
 
 
+def test_instances_of_one_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that was changed between two runs is two instances, with a part of their hashes."""
+    store = ResultStore.create_or_open(tmp_path)
+    for number, objective in enumerate((6, 5)):
+        name = f"changed-{number}"
+        append(
+            store,
+            {
+                "task_id": name, "problem": "pipeline", "dataset": "file", "instance": "net.onnx",
+                "device": "", "instance_sha256": hash_of(name), "instance_params": '{"k": 2}',
+                "nodes": 7, "method": "m", "method_kind": "exact", "params": "{}", "status": "ok",
+                "objective": objective, "bound_certified": 4,
+                "started_at": "2026-01-02T03:04:05+00:00",
+            },
+            [],
+        )  # fmt: skip
+    certified = certified_table(store.results())
+    assert sorted(certified["instance"]) == sorted(
+        f"net.onnx ({hash_of(f'changed-{number}')[:6]})" for number in range(2)
+    )
+    print_certified_table(certified)
+    text = capsys.readouterr().out
+    assert "50.0" in text
+    assert "25.0" in text
+
+
 def test_many_columns_are_several_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
