@@ -47,6 +47,12 @@ def cost(sample: LayersInstance, ends: list[int], used: list[int]) -> int | None
 
 def rounds(sample: LayersInstance) -> Iterator[tuple[LayerAssignment, int | None]]:
     """Yield all assignments with virtual stages, and what they cost; None if they do not fit."""
+    for assignment, largest, fits in all_rounds(sample):
+        yield assignment, largest if fits else None
+
+
+def all_rounds(sample: LayersInstance) -> Iterator[tuple[LayerAssignment, int, bool]]:
+    """Yield all assignments with virtual stages, their largest load, and whether they fit."""
     chain, v, m = sample.chain, sample.virtual_stages, sample.micro_batches
     n, devices = chain.layers, len(chain.devices)
     for p in range(2, min(devices, n // v) + 1):
@@ -78,7 +84,7 @@ def rounds(sample: LayersInstance) -> Iterator[tuple[LayerAssignment, int | None
                         taken += interleaved_peak(held, rank, p, m)
                     fits &= taken <= chain.capacity[chain.devices[device]]
                 stages = (Stage(order[at], starts[at], ends[at]) for at in range(p * v))
-                yield LayerAssignment.of_stages(stages), max(loads) if fits else None
+                yield LayerAssignment.of_stages(stages), max(loads), fits
 
 
 def interleaved_peak(held: list[int], rank: int, ranks: int, micro_batches: int) -> int:

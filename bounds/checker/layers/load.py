@@ -17,7 +17,7 @@ which leaves less of T for layers.
 from typing import Any
 
 from ..budget import spend
-from ..values import Rejected, fields, integer, integers
+from ..values import LARGEST_COST, Rejected, fields, integer, integers
 from .instance import Instance
 from .limits import MOST_PRICE, MOST_STEPS
 
@@ -25,7 +25,7 @@ from .limits import MOST_PRICE, MOST_STEPS
 def layer_load(instance: Instance, payload: Any) -> int:
     """Return the bound of a payload if the layers need more time than all devices have."""
     payload = fields(payload, "the payload", {"bound", "steps", "prices"})
-    bound = integer(payload["bound"], "bound of the payload", 0, 2**53)
+    bound = integer(payload["bound"], "bound of the payload", 0, LARGEST_COST)
     steps = integer(payload["steps"], "steps of the payload", 0, MOST_STEPS)
     prices = integers(payload["prices"], "prices of the payload", 0, MOST_PRICE)
     if instance.adds:
@@ -63,8 +63,7 @@ def is_refuted(instance: Instance, most: int, steps: int, prices: list[int]) -> 
 def _count(time: int, most: int, steps: int) -> int:
     """Return u(time / most), multiplied by `steps` and `most`."""
     if steps == 0:
-        return time if most else 0
-    if most == 0:
-        return 0
-    whole, rest = divmod((steps + 1) * time, most)
+        return time
+    # Where there are no ticks, layers take none.
+    whole, rest = divmod((steps + 1) * time, max(1, most))
     return steps * time if rest == 0 else whole * most

@@ -68,12 +68,43 @@ def test_devices_send_between_virtual_stages() -> None:
         layer_load(one, {"bound": 20, "steps": 0, "prices": [1]})
 
 
+def few(time: list[int], **changed: Any) -> Any:
+    """Return layers with these times on two equal devices, as the checker reads them."""
+    n = len(time)
+    chain = replace(
+        LARGER.chain, time=[time], weights=[0] * n, held=[0] * n, sizes=[0] * n, tied=(),
+        joined=(), transfer=[[0] * (n - 1)], link=[[0]], devices=(0, 0), capacity=[9],
+        outer=(0, 0), names=tuple(map(str, range(n))), device_names=("x", "y"), **changed,
+    )  # fmt: skip
+    return checker.check_instance(LayersInstance(chain).to_json())
+
+
+def test_bounds_that_are_just_proven() -> None:
+    """By one tick, by one layer, and by the least of all transfers."""
+    assert layer_load(few([1, 1, 1]), {"bound": 2, "steps": 0, "prices": [1]}) == 2
+    assert layer_load(few([1, 1, 1]), {"bound": 2, "steps": 2, "prices": [1]}) == 2
+    assert layer_load(few([10, 0]), {"bound": 10, "steps": 0, "prices": [1]}) == 10
+    with pytest.raises(checker.Rejected):
+        layer_load(few([10, 0]), {"bound": 11, "steps": 0, "prices": [1]})
+    kinds = replace(
+        VIRTUAL.chain, transfer=[[4, 5, 3, 6, 7], [9, 2, 9, 9, 9]], link=[[0, 1], [1, 0]],
+        time=[[0] * 6] * 2, devices=(0, 1), capacity=[99, 99],
+    )  # fmt: skip
+    one = checker.check_instance(replace(VIRTUAL, chain=kinds).to_json())
+    # Each device sends twice at least, and nothing is less than 2.
+    assert layer_load(one, {"bound": 4, "steps": 0, "prices": [1, 1]}) == 4
+    with pytest.raises(checker.Rejected):
+        layer_load(one, {"bound": 5, "steps": 0, "prices": [1, 1]})
+
+
 def test_nothing_is_less_than_nothing() -> None:
     """Layers without work fit into no time."""
     sample = replace(VIRTUAL, chain=replace(VIRTUAL.chain, time=[[0] * 6], transfer=[[0] * 5]))
     one = checker.check_instance(sample.to_json())
     assert not is_refuted(one, 0, 0, [1])
     assert not is_refuted(one, 0, 5, [1])
+    assert not is_refuted(one, 0, 1, [1])
+    assert not is_refuted(one, 0, 1, [0])
     assert layer_load(one, {"bound": 0, "steps": 0, "prices": [0]}) == 0
 
 
