@@ -123,6 +123,7 @@ class BlockReader:
         return self.size(
             "num_experts_per_tok", "experts_per_token", "num_experts_per_token", "moe_k",
             "moe_topk", "top_k_experts", high=self.experts,
+            default=1 if self.experts == 1 else None,
         )  # fmt: skip
 
     def _windows(self) -> Sequence[int]:

@@ -86,6 +86,12 @@ def test_which_layers_have_experts(given: dict[str, Any], expected: list[int]) -
     assert with_experts(**given) == expected
 
 
+def test_a_single_expert_is_a_network() -> None:
+    """As configurations of dense models in a family with experts have it."""
+    dense = transformer({**SMALL, "num_experts": 1})
+    assert dense.totals == transformer(SMALL).totals
+
+
 def test_nested_configurations_inherit() -> None:
     """What stands outside counts: quantisation and type of a model of 24 billion parameters."""
     text = {k: v for k, v in BASE.items() if k != "torch_dtype"}
