@@ -84,6 +84,15 @@ def load(path: str | Path) -> Transformer:
 
 FORMAT = FileFormat("GGUF", (".gguf",), load)
 
+# Fields that say nothing that tensors do not, or change neither work nor memory.
+_HARMLESS = re.compile(
+    r"context_length|vocab_size|(expert_)?(shared_)?feed_forward_length|rope\..*|.*norm.*|pooling_type"
+    r"|attention\.(key|value)_length.*|attention\.(kv|q)_lora_rank|attention\.(causal|scale)"
+    r"|attention\.(clamp.*|max_alibi.*|temperature.*|output_scale)|expert_(weights|gating|group).*"
+    r"|expert_shared.*|(leading_dense|interleave_moe).*|.*softcap.*|.*_scale|use_parallel_residual"
+    r"|tensor_data_layout|ssm\.time_step_rank|ssm\.dt_b_c_rms|embedding_length.*|classifier.*"
+)
+
 PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE)
 
 
@@ -189,7 +198,6 @@ class _Reader:
             },
             f"{kind}.",
         )
-        self.words = facts.get("tokenizer.ggml.tokens")
         self.notes: list[str] = []
         self.width = self.fields.integer("embedding_length", low=1, high=MOST)
         count = self.fields.integer("block_count", low=1, high=MOST_LAYERS - 2)
@@ -222,19 +230,27 @@ class _Reader:
         last = [one for name, one in others.items() if not _is_first(name)]
         if scores is None:
             last.append(embedding)
-        words = self._words() * self.width
+        self._check_words()
+        unused = self.fields.unused()
+        unused = tuple(
+            name for name in unused if not _HARMLESS.fullmatch(name.removeprefix(f"{self.kind}."))
+        )
+        if unused:
+            self.notes.append(
+                f"not used, and not known to be harmless: {', '.join(sorted(unused))}"
+            )
         return Transformer(
             blocks,
             _outer("token_embd", 0, first),
-            _outer("output", (scores or embedding).elements if words else 0, last),
+            _outer("output", (scores or embedding).elements, last),
             scores is None, has_cache=family.is_causal,
             kind=self.kind, notes=tuple(self.notes),
         )  # fmt: skip
 
-    def _words(self) -> int:
+    def _check_words(self) -> None:
+        """Refuse a vocabulary that is none; its size is that of the embedding's tensor."""
         if self.fields.has("vocab_size"):
-            return self.fields.integer("vocab_size", low=1, high=MOST)
-        return len(self.words) if isinstance(self.words, list) and self.words else 1
+            self.fields.integer("vocab_size", low=1, high=MOST)
 
     def _of_layer(self, name: str, at: int, low: int, high: int, default: int | None) -> int:
         """Return a number that is the same for all layers, or one of a list."""

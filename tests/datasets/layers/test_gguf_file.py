@@ -170,3 +170,11 @@ def test_published_headers() -> None:
     )
     assert gemma.totals.size / 1e9 == pytest.approx(28.7, rel=0.005)
     assert gemma.totals.cache == 2 * 2 * 16 * 128 * 10
+
+
+def test_fields_that_are_not_used_are_named(tmp_path: Path) -> None:
+    """What is not known to be harmless might cost something."""
+    path = tmp_path / "model.gguf"
+    path.write_bytes(header(change={"attention.shared_kv_layers": 2, "context_length": 9}))
+    expected = "not used, and not known to be harmless: llama.attention.shared_kv_layers"
+    assert load_file(path).notes == (expected,)
