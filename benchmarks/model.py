@@ -14,11 +14,18 @@ from boundmark.datasets.resolve import load_source
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.devices import Cluster, Device, cost_model_of, find_device, fusing
+from boundmark.problems.devices import (
+    Cluster,
+    Device,
+    cost_model_of,
+    costed,
+    find_device,
+    fusing,
+)
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
-from boundmark.problems.problem import FUSION, Instance, Problem
+from boundmark.problems.problem import COSTS, FUSION, Instance, Problem
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,6 +54,11 @@ class Model:
     def notes(self) -> tuple[str, ...]:
         """Assumptions made when the model was read, as sentences."""
         return tuple(getattr(self.source, "notes", ()))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a user's file or object, and no member of a data set."""
+        return self.dataset in {"file", "networkx", "onnx", "pandas", "torch"}
 
     @property
     def nodes(self) -> int | None:
@@ -325,7 +337,7 @@ def choose(
         given = {name: plain_value(value) for name, value in given.items()}
     chosen = asked or _first_suitable(model.name, source, given)
     with naming(model.name):
-        given, used = _with_fusion(chosen, source, given, model.device)
+        given, used = _with_device(chosen, model, given)
         make = chosen.maker(source, used)
     return Choice(
         chosen,
@@ -336,39 +348,58 @@ def choose(
         isinstance(source, Instance),
         used.name if used else "",
         _costs(chosen, source, used),
-        model.notes,
+        (*model.notes, *_of_another_dtype(source, used)),
     )
 
 
-def _with_fusion(
-    problem: Problem, source: object, given: Mapping[str, Any], device: Device | Cluster | None
+def _with_device(
+    problem: Problem, model: Model, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Device | Cluster | None]:
-    """Return the parameters without `fusion`, and the device that fuses as asked.
+    """Return the parameters without `costs` and `fusion`, and the device that has them as asked.
 
     Raises
     ------
     InvalidInputError
-        If fusion is asked for where costs do not depend on a device.
+        If one of them is asked for where costs do not depend on a device, or of a device that
+        cannot have them.
     """
-    used = problem.device_for(source, device)
-    if FUSION not in problem.options or FUSION.name not in given:
-        return given, used
-    asked = FUSION.check(given[FUSION.name])
-    others = {name: value for name, value in given.items() if name != FUSION.name}
-    if asked == FUSION.default:
-        return others, used
+    used = problem.device_for(model.source, model.device, is_own=model.is_own)
+    options = {one.name: one for one in (COSTS, FUSION) if one in problem.options}
+    asked = {name: one.check(given[name]) for name, one in options.items() if name in given}
+    others = {name: value for name, value in given.items() if name not in asked}
     if used is None:
-        raise InvalidInputError(
-            f"fusion is {asked!r}, but the costs came with the model; expected no fusion."
-        )
-    return others, fusing(used)
+        for name, value in asked.items():
+            if value != options[name].default:
+                raise InvalidInputError(
+                    f"{name} is {value!r}, but the costs came with the model; expected no {name}."
+                )
+        return others, None
+    if asked.get(FUSION.name, FUSION.default) != FUSION.default:
+        used = fusing(used)
+    if COSTS.name in options:
+        costs = str(asked.get(COSTS.name, COSTS.default))
+        used = costed(used, costs, model.source.dtype, is_own=model.is_own)
+    return others, used
+
+
+def _of_another_dtype(source: object, device: Device | Cluster | None) -> tuple[str, ...]:
+    """Return a note if efficiencies are those of another type of arithmetic."""
+    devices = device.devices if isinstance(device, Cluster) else (device,) if device else ()
+    tables = [one.efficiency for one in devices if one.efficiency is not None]
+    if not tables or not isinstance(source, ComputationGraph) or source.dtype in tables[0].dtypes:
+        return ()
+    return (
+        f"efficiencies were measured in {' and '.join(tables[0].dtypes)}, and the model computes "
+        f"in {source.dtype}",
+    )
 
 
 def _costs(problem: Problem, source: object, device: Device | Cluster | None) -> str:
     if device is not None:
         return cost_model_of(device)
-    is_known = problem.cost_model is not None and not isinstance(source, Instance)
-    return "the costs that came with the model" if is_known else ""
+    if problem.cost_model is None or isinstance(source, Instance):
+        return ""
+    return getattr(source, "costs", "") or "the costs that came with the model"
 
 
 def named_instance(

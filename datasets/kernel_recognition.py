@@ -21,7 +21,7 @@ from pathlib import Path
 from boundmark.datasets import onnx_file, torch_file
 from boundmark.datasets.file_format import NO_DIMS
 from boundmark.problems.computation_graph import LEFT_OUT, VIEW, ComputationGraph
-from boundmark.problems.roofline import ELEMENTWISE_OP_TYPES, FREE_OP_TYPES
+from boundmark.problems.operator_types import ELEMENTWISE_OP_TYPES, FREE_OP_TYPES
 
 # Operators with a kernel's steps between them; the longest real one, GELU by tanh, has nine.
 LONGEST = 12

@@ -39,6 +39,8 @@ class MeasuredGraph:
         Whether each node is of the backward pass of training; empty if there are no colours.
     notes
         What was taken for granted when the graph was read, as sentences.
+    costs
+        Where the times were measured, in words; empty if the graph does not say.
     """
 
     dag: Dag
@@ -55,6 +57,7 @@ class MeasuredGraph:
     colours: tuple[int, ...] = ()
     backward: tuple[bool, ...] = ()
     notes: tuple[str, ...] = ()
+    costs: str = ""
 
     def __post_init__(self) -> None:
         if not self.names:

@@ -1,6 +1,7 @@
 """Parameters that turn a graph or layout into an instance: integers, and choices among names."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -156,6 +157,44 @@ class ChoiceParameter:
             raise InvalidInputError(
                 f"{self.name} is {quoted(value)}; expected {' or '.join(map(repr, self.choices))}."
             )
+        return value
+
+
+@dataclass(frozen=True)
+class TextParameter:
+    """A text of at most a thousand characters, such as devices, a pattern or a file.
+
+    Attributes
+    ----------
+    expected
+        What errors say was expected.
+    default_text
+        What the default, an empty text, means.
+    check_text
+        Raises `InvalidInputError` if a text is not as it should be.
+    """
+
+    name: str
+    summary: str
+    metavar: str
+    expected: str
+    default_text: str
+    default: str = ""
+    check_text: Callable[[str], object] = str
+
+    separator = ";"
+
+    def read(self, text: str) -> str:
+        """Return the text."""
+        return self.check(text)
+
+    def check(self, value: object) -> str:
+        """Return the value if it is a text; its content is checked when the model is read."""
+        if type(value) is int:
+            value = str(value)
+        if not isinstance(value, str) or len(value) > 1000:
+            raise InvalidInputError(f"{self.name} is {quoted(value)}; expected {self.expected}.")
+        self.check_text(value)
         return value
 
 

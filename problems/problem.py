@@ -10,7 +10,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import Naming
 from boundmark.problems.node_costs import NodeCosts
 from boundmark.problems.noise import FloatArray, Noise
-from boundmark.problems.parameter import ChoiceParameter, Parameter
+from boundmark.problems.parameter import ChoiceParameter, Parameter, TextParameter
 from boundmark.problems.solution_table import SolutionTable
 
 if TYPE_CHECKING:
@@ -103,11 +103,18 @@ class CostModel:
     takes_fusion
         Whether users may ask with the parameter `fusion` for a device that fuses, as its name with
         ``+fusion`` does. For problems that have no parameter of this name.
+    takes_costs
+        Likewise, whether users may say with the parameter `costs` where times come from.
+    default_for_own
+        Returns the device or cluster where none is named and the model is a user's own, and was not
+        published with results on the default; None if that is the same.
     """
 
     costs: "Callable[[ComputationGraph, Device | Cluster], Any]"
     default: "Callable[[], Device | Cluster]"
     takes_fusion: bool = False
+    takes_costs: bool = False
+    default_for_own: "Callable[[], Device | Cluster] | None" = None
 
 
 # What a user may say of the device, where the problem's cost model takes it.
@@ -116,6 +123,16 @@ FUSION = ChoiceParameter(
     "whether the device fuses elementwise operations into those before them",
     ("none", "elementwise"),
     "none",
+)
+
+COSTS = TextParameter(
+    "costs",
+    "where the times of operators come from: roofline, the data sheet's rates; calibrated, "
+    "efficiencies fitted on measured times of other models; or a file of `boundmark profile`",
+    "roofline|calibrated|FILE",
+    "roofline, calibrated, or a file that ends in .json",
+    "calibrated for a model of your own, on a device that was measured in its dtype, and else "
+    "roofline",
 )
 
 
@@ -208,9 +225,10 @@ class Problem:
 
     @property
     def options(self) -> tuple[Parameter, ...]:
-        """Options beside a model: the parameters, and fusion of the device."""
+        """Options beside a model: the parameters, and what is said of costs and fusion."""
         fusion = (FUSION,) if self.cost_model and self.cost_model.takes_fusion else ()
-        return (*self.parameters, *fusion)
+        costs = (COSTS,) if self.cost_model and self.cost_model.takes_costs else ()
+        return (*self.parameters, *fusion, *costs)
 
     @property
     def source_names(self) -> str:
@@ -281,7 +299,7 @@ class Problem:
         return self.cost_model is not None and isinstance(source, ComputationGraph)
 
     def device_for(
-        self, source: object, named: "Device | Cluster | None" = None
+        self, source: object, named: "Device | Cluster | None" = None, *, is_own: bool = False
     ) -> "Device | Cluster | None":
         """Return the device for a source's costs; None if they depend on no device.
 
@@ -289,6 +307,8 @@ class Problem:
         ----------
         named
             What the user asks for; the default device if that is None.
+        is_own
+            Whether the source is a user's own, and no published model.
 
         Raises
         ------
@@ -296,7 +316,8 @@ class Problem:
             If a device is named and makes no difference.
         """
         if self.cost_model is not None and self.needs_device(source):
-            return named or self.cost_model.default()
+            own = self.cost_model.default_for_own if is_own else None
+            return named or (own or self.cost_model.default)()
         if named is not None:
             why = "comes with costs" if self.cost_model else f"needs none for {self.name!r}"
             raise InvalidInputError(

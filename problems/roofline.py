@@ -1,4 +1,4 @@
-"""The roofline cost model: seconds of operations and transfers, and which operations are fused.
+"""Seconds of operations and transfers, by the roofline or what devices have beside it; fusion.
 
 An operation takes the longer of its arithmetic at peak rate and its memory traffic at full
 bandwidth, plus the time to launch it ([ROOFLINE09]). A tensor takes the link's latency, and its
@@ -11,18 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.calibrated_costs import calibrated_seconds, first_producers, kernel_sizes
 from boundmark.problems.computation_graph import VIEW, ComputationGraph, kernels_of, reader_counts
 from boundmark.problems.devices import Device, Link
 from boundmark.problems.errors import InvalidInputError, quoted
-
-# What an inference runtime turns into metadata or drops: no kernel is launched and no byte moves.
-# Their outputs are views of their inputs (Flatten, Identity, Reshape, Squeeze, Unsqueeze, and
-# Dropout outside training), or are known before the model runs (Constant, ConstantOfShape, Shape).
-# Transpose and Slice are not among them, since runtimes copy what they yield.
-FREE_OP_TYPES = frozenset(
-    {"Constant", "ConstantOfShape", "Dropout", "Flatten", "Identity", "Reshape", "Shape"}
-    | {"Squeeze", "Unsqueeze"}
-)
+from boundmark.problems.operator_types import ELEMENTWISE_OP_TYPES, FREE_OP_TYPES
 
 
 def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np.float64]:
@@ -32,7 +25,8 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     there. Operations of `FREE_OP_TYPES` take no time. On a device that fuses, an operation that is
     fused into its producer is not launched, and the tensor between them is neither written nor
     read: see `fused_into`. Operators of one kernel (`ComputationGraph.kernels`) are one operation,
-    whose time one of them bears; views take none. Where times were measured, they are the times.
+    whose time one of them bears; views take none. Where times were measured, they are the times,
+    and a device with a table of efficiencies takes those of `calibrated_costs`.
 
     Raises
     ------
@@ -43,26 +37,33 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
         return _measured_seconds(graph, device.name, device.measured)
     found = np.zeros(len(graph.operators))
     kernels = {one.bearer: one for one in kernels_of(graph)}
-    moved = {
-        bearer: _bytes(graph, one.reads) + _bytes(graph, one.parameters) + _bytes(graph, one.writes)
-        for bearer, one in kernels.items()
-    }
+    reads = {bearer: _bytes(graph, one.reads) for bearer, one in kernels.items()}
+    writes = {bearer: _bytes(graph, one.writes) for bearer, one in kernels.items()}
     launched = {bearer for bearer in kernels if graph.op_types[bearer] not in FREE_OP_TYPES}
+    fused: list[int] = []
     if device.fuses:
         into = fused_into(graph).tolist()
         # What is free launches nothing that could be fused with.
         fused = [bearer for bearer in kernels if into[bearer] in launched]
         for bearer in fused:
             # The only tensor that such a kernel reads and that is no parameter.
-            between = _bytes(graph, kernels[bearer].reads)
-            moved[bearer] -= between
-            moved[into[bearer]] -= between
-    else:
-        fused = []
+            between = reads[bearer]
+            reads[bearer] -= between
+            writes[into[bearer]] -= between
+    if device.efficiency is not None:
+        first = first_producers(graph)
+        for bearer, kernel in kernels.items():
+            sizes = kernel_sizes(graph, kernel, reads[bearer], writes[bearer], first)
+            found[bearer] = calibrated_seconds(
+                sizes, device, graph.dtype, device.efficiency, launches=bearer not in fused
+            )
+        return found
     rate, overhead = device.rate(graph.dtype), dict.fromkeys(fused, 0.0)
     for bearer in launched:
-        flops = sum(int(graph.flops[node]) for node in kernels[bearer].members)
-        roof = max(flops / rate, moved[bearer] / device.memory_bandwidth)
+        kernel = kernels[bearer]
+        flops = sum(int(graph.flops[node]) for node in kernel.members)
+        moved = reads[bearer] + writes[bearer] + _bytes(graph, kernel.parameters)
+        roof = max(flops / rate, moved / device.memory_bandwidth)
         found[bearer] = roof + overhead.get(bearer, device.op_overhead)
     return found
 
@@ -94,18 +95,6 @@ def _measured_seconds(
 def transfer_seconds(sizes: IntArray, link: Link) -> npt.NDArray[np.float64]:
     """Return how long tensors of these sizes in bytes take on the link, each on its own."""
     return np.asarray(link.latency + sizes / link.bandwidth)
-
-
-# One output element of each depends on one element of every input. Normalisation over a batch is
-# among them since a trained model's is a scale and a shift.
-ELEMENTWISE_OP_TYPES = frozenset(
-    {"Abs", "Add", "And", "BatchNormalization", "Cast", "Ceil", "Clip", "Cos", "Div", "Elu"}
-    | {"Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid"}
-    | {"HardSwish", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Min", "Mish", "Mod", "Mul"}
-    | {"Neg", "Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Rsqrt", "Selu"}
-    | {"Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Sub", "Swish", "Tanh", "Where"}
-    | {"Xor"}
-)
 
 
 def fused_into(graph: ComputationGraph) -> IntArray:

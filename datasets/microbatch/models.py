@@ -25,7 +25,7 @@ from boundmark.problems.devices import Device, find_device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.microbatch import Block, BlockLayout
 from boundmark.problems.microbatch.layout import Kind
-from boundmark.problems.roofline import FREE_OP_TYPES
+from boundmark.problems.operator_types import FREE_OP_TYPES
 
 MEBIBYTE = 2**20
 

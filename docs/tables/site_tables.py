@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from boundmark.datasets import zoo
+from boundmark.datasets import measured, zoo
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import shipped
 from boundmark.reports.best_known import SCHEMA
@@ -41,12 +41,14 @@ def dataset_table() -> list[str]:
 
 
 def graph_table(dataset: str) -> list[str]:
-    """Return a row for each graph of a data set of models without costs.
+    """Return a row for each graph of `measured`, or of a data set of models without costs.
 
     The zoo has an index, with the paper and the class that a graph is of; only the paper is shown.
     Other graphs are loaded. Of the zoo, trained weights are counted, tied ones once; of other
     graphs, all that an operator reads and that depends on no input.
     """
+    if dataset == "measured":
+        return _markdown(MEASURED_HEADS, map(_measured_row, measured.measured_models()))
     if dataset == "zoo":
         known = zoo.index()
         return _markdown(
@@ -70,6 +72,33 @@ def graph_table(dataset: str) -> list[str]:
         weights = graph.param_bytes.sum() / 4e6
         rows.append((f"`{name}`", *sizes, f"{graph.flops.sum() / 1e9:.3f}", f"{weights:.3f}"))
     return _markdown(("graph", ">nodes", ">edges", ">GFLOPs", ">million parameters"), rows)
+
+
+MEASURED_HEADS = (
+    "graph",
+    ">operators",
+    ">edges",
+    ">operators together, ms",
+    ">whole model, ms",
+    ">together / whole",
+    ">launched from Python, ms",
+    ">compiled, ms",
+)
+
+
+def _measured_row(name: str) -> tuple[str, ...]:
+    model = measured.measured_model(name)
+    how = model.measurement
+    times = (how.eager_wall_ns, how.compiled_whole_ns)
+    return (
+        f"`{name}`",
+        f"{len(model.names):,}",
+        f"{model.dag.edges:,}",
+        f"{int(model.measured_ns.sum()) / 1e6:,.2f}",
+        f"{how.whole_ns / 1e6:,.2f}",
+        f"{model.sum_to_whole:.2f}",
+        *(f"{time / 1e6:,.2f}" if time else "" for time in times),
+    )
 
 
 def device_table() -> list[str]:

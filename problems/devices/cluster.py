@@ -16,6 +16,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from boundmark.problems.devices.efficiency import EfficiencyTable
 from boundmark.problems.errors import InvalidInputError
 
 
@@ -66,6 +67,8 @@ class Device:
     measured
         Seconds of each operation of one model by name, which are its times then; None if they
         follow from rates.
+    efficiency
+        Efficiencies by class of operator, which times follow from then; None for the roofline.
     aliases
         What else people call it.
     is_computer
@@ -81,6 +84,7 @@ class Device:
     link: Link | None = None
     fuses: bool = False
     measured: Mapping[str, float] | None = None
+    efficiency: EfficiencyTable | None = None
     aliases: tuple[str, ...] = ()
     is_computer: bool = False
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
+from boundmark.problems.devices.efficiency import efficiency_of, efficiency_tables
 from boundmark.problems.devices.measured_times import is_times_file, load_times, with_times
 from boundmark.problems.devices.names import (
     by_spelling,
@@ -17,7 +18,7 @@ from boundmark.problems.devices.names import (
     short_names,
     squeezed,
 )
-from boundmark.problems.errors import InvalidInputError, find
+from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming
 
 SUFFIX = ".toml"
@@ -26,6 +27,12 @@ DEFAULT_DEVICE = "nvidia-t4"
 
 # Behind the name of a device or cluster: its runtime fuses operations.
 FUSION = "+fusion"
+
+# Behind the name of a device or cluster: its costs are calibrated on measured times.
+CALIBRATED = "+calibrated"
+
+# The costs of hardware without more behind its name.
+ROOFLINE = "roofline"
 
 # Behind the name of a cluster, before each ``MEMBER=FILE``.
 TIMES_OF_MEMBER = re.compile(r"\+(?=[^+=/\\]+=)")
@@ -134,7 +141,7 @@ def _refuse_taken(names: Iterable[str]) -> None:
 
 def is_device_file(name: str) -> bool:
     """Whether a user's name of a device or cluster has files in it, ``.toml`` or ``.json``."""
-    bare = name.removesuffix(FUSION)
+    bare = name.removesuffix(FUSION).removesuffix(CALIBRATED).removesuffix(FUSION)
     in_file = bare.lower().endswith(SUFFIX) or _PART_OF_FILE.fullmatch(bare) is not None
     return in_file or is_times_file(bare)
 
@@ -162,7 +169,8 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     Names may be spelt as people do: ``rtx4090``, ``H100-SXM``, ``V100-16GB`` (the same device with
     other memory). Of a file, it is the only cluster or, if there is none, the only device; or the
     one behind a colon, ``FILE.toml:NAME``. With ``+fusion`` behind the name or file, it is the same
-    hardware with a runtime that fuses operations.
+    hardware with a runtime that fuses operations; with ``+calibrated``, with costs by its table of
+    efficiencies instead of the roofline.
 
     A file that ends in ``.json`` has measured times of one model, see `measured_times`. With
     ``+MEMBER=FILE`` behind the name or file of a cluster, that one of its devices has these times.
@@ -187,6 +195,8 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     """
     if name.endswith(FUSION):
         return fusing(find_device(name.removesuffix(FUSION), folder))
+    if name.endswith(CALIBRATED):
+        return calibrated(find_device(name.removesuffix(CALIBRATED), folder))
     head, *measured = TIMES_OF_MEMBER.split(name)
     if measured:
         return _with_times(find_device(head, folder), measured, folder or Path())
@@ -240,6 +250,86 @@ def fusing(item: Device | Cluster) -> Device | Cluster:
     return replace(item, name=f"{item.name}{FUSION}", devices=devices)
 
 
+def calibrated(item: Device | Cluster) -> Device | Cluster:
+    """Return the same hardware with calibrated costs, under a name of its own.
+
+    Raises
+    ------
+    InvalidInputError
+        If a device has no table of efficiencies, nor a device of the same maker, or its times were
+        measured.
+    """
+    if item.name.endswith(CALIBRATED):
+        return item
+    if isinstance(item, Cluster):
+        devices = tuple(_with_efficiency(device) for device in item.devices)
+        return replace(item, name=f"{item.name}{CALIBRATED}", devices=devices)
+    return replace(_with_efficiency(item), name=f"{item.name}{CALIBRATED}")
+
+
+def _with_efficiency(device: Device) -> Device:
+    if device.measured is not None:
+        raise InvalidInputError(
+            f"device {device.name!r} has measured times, which need no calibration; expected one "
+            "with rates."
+        )
+    table = efficiency_of(device.name)
+    if table is None:
+        known = ", ".join(efficiency_tables())
+        raise InvalidInputError(
+            f"device {device.name!r} has no table of efficiencies, nor has another one of its "
+            f"maker; expected one such as {known}, or --costs roofline."
+        )
+    return replace(device, efficiency=table)
+
+
+def costed(item: Device | Cluster, costs: str, dtype: str, *, is_own: bool) -> Device | Cluster:
+    """Return hardware with times from the source that a user asks for.
+
+    Parameters
+    ----------
+    costs
+        ``"roofline"``, ``"calibrated"`` or a file of times; empty for the usual source.
+    dtype
+        Of the model's arithmetic.
+    is_own
+        Whether the model is a user's own: its usual costs are calibrated, if all devices were
+        measured in its dtype.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such source, or not for this hardware.
+    """
+    if not costs:
+        devices = item.devices if isinstance(item, Cluster) else (item,)
+        tables = [efficiency_tables().get(device.name) for device in devices]
+        is_usual = all(table is not None and dtype in table.dtypes for table in tables)
+        return calibrated(item) if is_own and is_usual else item
+    if costs == ROOFLINE:
+        if item.name.endswith(CALIBRATED):
+            raise InvalidInputError(
+                f"costs is {costs!r}, and device {item.name!r} has others; expected one of both."
+            )
+        return item
+    if costs == CALIBRATED.removeprefix("+"):
+        return calibrated(item)
+    if not is_times_file(costs):
+        raise InvalidInputError(
+            f"costs is {quoted(costs)}; expected roofline, calibrated, or a .json file of times."
+        )
+    if isinstance(item, Cluster):
+        raise InvalidInputError(
+            f"costs is {costs!r}, and {item.name!r} is a cluster; expected --device "
+            f"{item.name}+{item.members[0]}={costs} for the device that has these times."
+        )
+    times = load_times(Path(costs), find_device)
+    return replace(
+        item, name=times.name, measured=times.measured,
+        source=f"{times.source.partition('; link')[0]}; link and memory of {item.name}",
+    )  # fmt: skip
+
+
 def default_device() -> Device:
     """Return the default device."""
     return shipped().devices[DEFAULT_DEVICE]
@@ -254,15 +344,32 @@ def cost_model_of(item: Device | Cluster) -> str:
     'the roofline model of nvidia-t4, 12 GB/s links'
     >>> cost_model_of(find_device("dgx-a100"))
     'the roofline model of 8 nvidia-a100 (dgx-a100), 300 GB/s links'
+    >>> cost_model_of(find_device("nvidia-h100+calibrated"))
+    'costs of nvidia-h100 calibrated on measured times, 450 GB/s links'
     """
     if isinstance(item, Device):
-        basis = "operator times" if item.measured is not None else "the roofline model of"
-        return f"{basis} {item.name}{_links([item.link.bandwidth] if item.link else [])}"
+        link = _links([item.link.bandwidth] if item.link else [])
+        return f"{_basis([item], item.name.removesuffix(CALIBRATED))}{link}"
     kinds = Counter(device.name for device in item.devices)
     devices = " and ".join(f"{n} {kind}" if n > 1 else kind for kind, n in kinds.items())
-    is_measured = any(device.measured is not None for device in item.devices)
-    basis = "measured times and the roofline model of" if is_measured else "the roofline model of"
-    return f"{basis} {devices} ({item.name}){_links(link.bandwidth for link in item.links)}"
+    hardware = f"{devices} ({item.name.removesuffix(CALIBRATED)})"
+    return f"{_basis(item.devices, hardware)}{_links(link.bandwidth for link in item.links)}"
+
+
+def _basis(devices: Sequence[Device], hardware: str) -> str:
+    """Return where the costs of devices come from, in words."""
+    is_measured = [device.measured is not None for device in devices]
+    if len(devices) == 1 and is_measured[0]:
+        return f"operator times {hardware}"
+    measured = "measured times and " if any(is_measured) else ""
+    tables = {device.efficiency.device for device in devices if device.efficiency is not None}
+    if not tables:
+        return f"{measured}the roofline model of {hardware}"
+    names = {device.name.removesuffix(CALIBRATED).removesuffix(FUSION) for device in devices}
+    ratio = (
+        f" of {' and '.join(sorted(tables))}, by the ratio of data sheets" if names - tables else ""
+    )
+    return f"{measured}costs of {hardware} calibrated on measured times{ratio}"
 
 
 def _links(bandwidths: Iterable[float]) -> str:

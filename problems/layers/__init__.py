@@ -1,7 +1,6 @@
 """`layers`: a chain of layers cut into stages, for devices that differ and have limited memory."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, quoted
@@ -23,41 +22,13 @@ from boundmark.problems.layers.model import (
     Workload,
 )
 from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, under_rules
-from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
+from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, TextParameter
 from boundmark.problems.problem import Problem
 
 MEMORY_PERCENT = 90
 
 # Of language models, if none are given.
 USUAL_DEVICE = "H100"
-
-
-@dataclass(frozen=True)
-class TextParameter:
-    """Devices in a line, or a cluster; or a pattern."""
-
-    name: str
-    summary: str
-    metavar: str
-    expected: str
-    default_text: str
-    default: str = ""
-    check_text: Callable[[str], object] = str
-
-    separator = ";"
-
-    def read(self, text: str) -> str:
-        """Return the text."""
-        return self.check(text)
-
-    def check(self, value: object) -> str:
-        """Return the value if it is a text; its content is checked when the model is read."""
-        if type(value) is int:
-            value = str(value)
-        if not isinstance(value, str) or len(value) > 1000:
-            raise InvalidInputError(f"{self.name} is {quoted(value)}; expected {self.expected}.")
-        self.check_text(value)
-        return value
 
 
 class RulesParameter(ChoiceParameter):

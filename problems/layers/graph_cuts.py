@@ -12,7 +12,7 @@ from boundmark.problems.layers.model import (
     Operation,
     Workload,
 )
-from boundmark.problems.roofline import FREE_OP_TYPES
+from boundmark.problems.operator_types import FREE_OP_TYPES
 
 
 @dataclass(frozen=True, eq=False)

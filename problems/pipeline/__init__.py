@@ -1,7 +1,7 @@
 """`pipeline`: max-throughput pipeline partitioning ([MTPP24], Section 2)."""
 
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.devices import default_device
+from boundmark.problems.devices import default_device, find_device
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.pipeline.costs import pipeline_graph, pipeline_graph_of
@@ -23,7 +23,13 @@ PROBLEM = Problem(
     sources=(ComputationGraph, PipelineGraph, MeasuredGraph),
     source_words="a model, a graph with costs, or a profile with measured times",
     adapt=pipeline_graph_of,
-    cost_model=CostModel(pipeline_graph, default_device, takes_fusion=True),
+    cost_model=CostModel(
+        pipeline_graph,
+        default_device,
+        takes_fusion=True,
+        takes_costs=True,
+        default_for_own=lambda: find_device("nvidia-h100"),
+    ),
     node_costs=NODE_COSTS,
     parameters=(
         IntegerParameter("k", "number of stages", least=1, default=None),

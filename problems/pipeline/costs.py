@@ -19,8 +19,9 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
+from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds, transfer_seconds
+from boundmark.problems.roofline import operation_seconds, transfer_seconds
 from boundmark.problems.ticks import LARGEST_TOTAL, NANOSECONDS, to_nanoseconds
 
 

@@ -32,7 +32,12 @@ PROBLEM = Problem(
     sources=(ComputationGraph, PlacementGraph, MeasuredGraph),
     source_words="a model, a graph with costs on each device, or a profile with measured times",
     adapt=placement_graph_of,
-    cost_model=CostModel(placement_graph, default_cluster),
+    cost_model=CostModel(
+        placement_graph,
+        default_cluster,
+        takes_costs=True,
+        default_for_own=lambda: shipped().clusters["dgx-h100"],
+    ),
     parameters=(
         ChoiceParameter(
             "transfers",

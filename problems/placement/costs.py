@@ -10,8 +10,9 @@ from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.measured_graph import MeasuredGraph
+from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.placement.graph import UNSUPPORTED, FusedCosts, PlacementGraph
-from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds
+from boundmark.problems.roofline import operation_seconds
 from boundmark.problems.ticks import to_nanoseconds
 
 DEFAULT_CLUSTER = "moirai-inter-server"

@@ -9,7 +9,8 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Tensor
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds
+from boundmark.problems.operator_types import FREE_OP_TYPES
+from boundmark.problems.roofline import operation_seconds
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.slicing.graph import SlicingGraph
 from boundmark.problems.slicing.windows import (

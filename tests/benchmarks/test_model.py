@@ -1,17 +1,23 @@
 """Which problem it is, where a model suits several."""
 
 import dataclasses
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from boundmark.benchmarks import model
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.model import Model, choose, named_instance
+from boundmark.problems.arrays import frozen
 from boundmark.problems.catalog import problems
-from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
+from boundmark.problems.devices import find_device
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.problem import Instance
 
 GRAPH = "regal-style/erdos-renyi-1"
@@ -115,3 +121,96 @@ def test_a_source_that_no_problem_is_about(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(model, "load_source", lambda model, dims: object())
     with pytest.raises(BoundmarkError, match="x/y is of type object, which no problem is about"):
         named_instance("x/y", {})
+
+
+def halves(dtype: str = "float16") -> ComputationGraph:
+    """Return a graph of two elementwise operators."""
+    tensors = tuple(Tensor(name, (10**6,), dtype) for name in "abc")
+    operators = (
+        Operator("relu", "Relu", 10**6, (0,), (1,), {}),
+        Operator("gelu", "Gelu", 10**6, (1,), (2,), {}),
+    )
+    return ComputationGraph(operators, tensors, frozenset(), (2,), dtype)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "dtype", "device", "costs", "expected"),
+    [
+        ("file", "float16", None, None, "nvidia-h100+calibrated"),
+        ("file", "float32", None, None, "nvidia-h100"),
+        ("zoo", "float16", None, None, "nvidia-t4"),
+        ("zoo", "float16", "nvidia-h100", None, "nvidia-h100"),
+        ("zoo", "float16", "nvidia-h100", "calibrated", "nvidia-h100+calibrated"),
+        ("file", "float16", None, "roofline", "nvidia-h100"),
+        ("file", "float16", "nvidia-a100", None, "nvidia-a100"),
+        ("file", "float16", "nvidia-a100", "calibrated", "nvidia-a100+calibrated"),
+        ("file", "float32", "nvidia-h100+fusion", "calibrated", "nvidia-h100+fusion+calibrated"),
+    ],
+)
+def test_costs_are_those_that_are_asked_for(
+    dataset: str, dtype: str, device: str | None, costs: str | None, expected: str
+) -> None:
+    """Or else the usual ones: calibrated for a model of one's own, if measured in its dtype."""
+    given = {"k": 2} if costs is None else {"k": 2, "costs": costs}
+    hardware = None if device is None else find_device(device)
+    model = Model(halves(dtype), "m", dataset, "m", hardware)
+    assert choose(model, given, "pipeline", are_texts=False).device == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "costs", "message"),
+    [
+        ("nvidia-h100", "peak", "costs is 'peak'; expected roofline, calibrated, or a .json file"),
+        ("nvidia-h100", "times.json", "times.json does not exist; expected a file."),
+        ("raspberry-pi-5", "calibrated", "has no table of efficiencies"),
+        ("nvidia-h100+calibrated", "roofline", "has others; expected one of both"),
+        ("dgx-a100", "times.json", "expected --device dgx-a100+gpu0=times.json"),
+    ],
+)
+def test_costs_that_a_device_cannot_have(device: str, costs: str, message: str) -> None:
+    """The error says what was expected."""
+    model = Model(halves(), "m", "file", "m", find_device(device))
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        choose(model, {"k": 2, "costs": costs}, "pipeline", are_texts=False)
+
+
+def test_measured_costs_keep_the_link_and_memory_of_the_device(tmp_path: Path) -> None:
+    """Only the times are the file's."""
+    times = tmp_path / "times.json"
+    times.write_text(
+        json.dumps(
+            {
+                "format": "boundmark-times/1",
+                "base": "nvidia-t4",
+                "source": "a clock",
+                "operators": {"relu": 5, "gelu": 7},
+            }
+        )
+    )
+    model = Model(halves(), "m", "file", "m", find_device("nvidia-a100"))
+    chosen = choose(model, {"k": 2, "costs": str(times)}, "pipeline", are_texts=False)
+    instance = chosen.make({"k": 2})
+    assert isinstance(instance, PipelineInstance)
+    graph = instance.graph
+    assert graph.work.tolist() == [5, 7]
+    assert graph.transfer.tolist() == [round(2e6 / 300e9 * 1e9), 0]
+    assert chosen.device == "measured:times"
+
+
+def test_efficiencies_of_another_dtype_are_said_to_be() -> None:
+    """They were measured in float16."""
+    said = "were measured in float16 and bfloat16, and the model computes in float32"
+    for dtype, is_said in (("float16", False), ("float32", True)):
+        model = Model(halves(dtype), "m", "file", "m", find_device("nvidia-h100"))
+        chosen = choose(model, {"k": 2, "costs": "calibrated"}, "pipeline", are_texts=False)
+        assert any(said in note for note in chosen.notes) == is_said
+
+
+def test_costs_of_graphs_with_costs_cannot_be_chosen() -> None:
+    """They came with the model."""
+    graph = PipelineGraph.without_parameters(
+        halves().dag, frozen([1, 2]), frozen([3, 4]), ("relu", "gelu")
+    )
+    model = Model(graph, "m", "file", "m")
+    with pytest.raises(InvalidInputError, match="costs is 'roofline', but the costs came with"):
+        choose(model, {"k": 2, "costs": "roofline"}, "pipeline", are_texts=False)

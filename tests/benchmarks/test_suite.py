@@ -300,7 +300,7 @@ def test_suites_have_parts_and_small_forms() -> None:
             small = {suite.name for suite in load_collection(name, small=True).suites}
             assert small != full
             used |= small
-    assert used == {"smoke", "defaults", *part_names()}
+    assert used == {"smoke", "defaults", "measured", *part_names()}
 
 
 def test_not_every_suite_has_a_small_form() -> None:

@@ -70,13 +70,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wheel_holds_the_layers_and_nothing_else(wheel: Path) -> None:
-    """Tests and micro-benchmarks stay out; suites, templates and typing markers are in."""
+    """Tests and micro-benchmarks stay out; suites, data, templates and typing markers are in."""
     names = members(wheel)
     roots = {name.split("/")[0] for name in names}
     assert {root for root in roots if not root.endswith(".dist-info")} == {"boundmark"}
     assert {"boundmark/__init__.py", "boundmark/py.typed"} <= names
     assert "boundmark/__main__.py" in names
     assert "boundmark/benchmarks/suites/demo.toml" in names
+    assert "boundmark/datasets/measured/data/h100/resnet-50-b32.json.gz" in names
     assert not any("/micro/" in name or "/baselines/" in name for name in names)
     assert not any("__pycache__" in name for name in names)
     for layer in LAYERS:

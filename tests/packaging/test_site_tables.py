@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import site_tables
 
-from boundmark.datasets import zoo
+from boundmark.datasets import measured, zoo
 from boundmark.problems.catalog import datasets
 from boundmark.problems.devices import shipped
 from boundmark.reports.dictionary import common, of_problems
@@ -24,6 +24,7 @@ def test_all_that_is_shipped_has_a_row() -> None:
     """Data sets, graphs, devices and clusters, in the order of their lists."""
     assert first_cells(site_tables.dataset_table()) == list(datasets())
     assert first_cells(site_tables.graph_table("zoo")) == list(zoo.index())
+    assert first_cells(site_tables.graph_table("measured")) == list(measured.measured_models())
     light = datasets()["onnx-light"].members()
     assert first_cells(site_tables.graph_table("onnx-light")) == list(light)
     assert first_cells(site_tables.device_table()) == list(shipped().devices)
@@ -35,6 +36,8 @@ def test_rows_by_hand() -> None:
     assert "| `resnet50` | 176 | 191 | 8.218 | 25.610 |" in site_tables.graph_table("onnx-light")
     row = "| `resnet-18` | 69 | 76 | 3.638 | 11.690 | He et al., CVPR 2016 |"
     assert row in site_tables.graph_table("zoo")
+    row = "| `h100/gpt-2-b4-s512` | 411 | 482 | 2.87 | 2.11 | 1.36 | 12.44 | 1.32 |"
+    assert row in site_tables.graph_table("measured")
     row = "| `nvidia-t4` | float32 8.1, float16 65, int8 130, int4 260 | 320 | 16 | 5 | 12 |"
     assert row in site_tables.device_table()
     row = "| `moirai-intra-server` | 2 × nvidia-v100 (A, B); 2 × nvidia-p100 (C, D) |"
@@ -58,6 +61,7 @@ def test_every_table_of_files_has_a_heading() -> None:
         ("datasets.md", "{dataset-table}"),
         ("datasets.md", "{graph-table} zoo"),
         ("datasets.md", "{graph-table} onnx-light"),
+        ("datasets.md", "{graph-table} measured"),
         ("devices.md", "{device-table}"),
         ("devices.md", "{cluster-table}"),
         ("tables.md", "{column-tables} stored"),

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 
-from boundmark.problems.roofline import FREE_OP_TYPES, operation_seconds, transfer_seconds
+from boundmark.problems.operator_types import FREE_OP_TYPES
+from boundmark.problems.roofline import operation_seconds, transfer_seconds
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "devices.md"
 
