@@ -1,13 +1,14 @@
 """The Python API about one model: `solve` and `evaluate`, and the list of methods."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
 from boundmark.benchmarks.engines import worker_count
 from boundmark.benchmarks.grading import bound_plan, graded
@@ -26,6 +27,13 @@ from boundmark.benchmarks.settings import (
     RunSettings,
     bounded_integer,
     positive_number,
+)
+from boundmark.benchmarks.several_costs import (
+    CommonAnswer,
+    CommonModelAnswer,
+    check_takes_several,
+    each_costs,
+    solve_for_all,
 )
 from boundmark.benchmarks.solve import solve as solve_instance
 from boundmark.benchmarks.suite import NamedInstance
@@ -80,7 +88,9 @@ def solve(
     quiet
         Whether to show no progress.
     parameters
-        Those of the problem, such as ``k``, the number of stages.
+        Those of the problem, such as ``k``, the number of stages. A list of ``costs`` asks for one
+        solution for all of them, as near to the bounds of all as possible; the answer is a
+        `CommonModelAnswer` then, with a row for each in `by_costs`.
 
     Raises
     ------
@@ -103,24 +113,42 @@ def solve(
     check_flags(quiet=quiet)
     check_parameter_names(solve, parameters)
     wanted = _wanted_library(library, names)
-    chosen = choose(load(model), parameters, problem, are_texts=False)
-    source = chosen.named(chosen.make(chosen.given))
-    known = _known(wanted, source, settings)
-    if known is not None and kept is None and not names:
-        settled = known.settles(source, clock.spent())
-        if settled is not None:
-            return ModelAnswer(settled, None)
-    options = SolvingOptions(MethodPlan.of(chosen.problem, names), settings, clock, count)
-    with _folder(kept) as folder:
-        answer = solve_instance(
-            source,
-            options,
-            folder,
-            known=known,
-            quiet=quiet,
-            is_kept=kept is not None,
-        )
-    return ModelAnswer(answer, kept)
+    loaded, several, sources = load(model), each_costs(parameters), {}
+    for name, given in several.items():
+        chosen = choose(loaded, given, problem, are_texts=False)
+        if len(several) > 1:
+            check_takes_several(chosen, given)
+        sources[name] = chosen.named(chosen.make(chosen.given))
+    plan = MethodPlan.of(chosen.problem, names)
+
+    def answer_about(source: NamedInstance, clock: WallClock) -> Answer:
+        known = _known(wanted, source, settings)
+        if known is not None and kept is None and not names:
+            settled = known.settles(source, clock.spent())
+            if settled is not None:
+                return settled
+        options = SolvingOptions(plan, settings, clock, count)
+        with _folder(kept) as folder:
+            return solve_instance(
+                source,
+                options,
+                folder,
+                known=known,
+                quiet=quiet,
+                is_kept=kept is not None,
+            )
+
+    if len(sources) == 1:
+        (only,) = sources.values()
+        return ModelAnswer(answer_about(only, clock), kept)
+    common = solve_for_all(
+        sources,
+        lambda source, time: answer_about(source, WallClock(time)),
+        settings.time_limit_seconds,
+        seed,
+        quiet=quiet,
+    )
+    return CommonModelAnswer.of(common, kept)
 
 
 def evaluate(
@@ -150,7 +178,8 @@ def evaluate(
     methods
         Names of methods that prove bounds, instead of the problem's default ones.
     parameters
-        As for `solve`; those that are not given are what the solution uses.
+        As for `solve`; those that are not given are what the solution uses. With a list of
+        ``costs``, the solution is graded in each.
 
     Raises
     ------
@@ -172,29 +201,43 @@ def evaluate(
     check_flags(quiet=quiet)
     check_parameter_names(evaluate, parameters)
     wanted = _wanted_library(library, names)
-    chosen = choose(load(model), parameters, problem, are_texts=False)
-    table = chosen.problem.table
-    if isinstance(solution, str | Path):
-        found = read_solution_file(path_of("solution", solution, "file"), table)
-        place = str(solution)
-    else:
-        found, place = written_solution(solution, table), "the solution"
-    with naming(place):
-        given = given_solution(chosen, found)
-    plan = bound_plan(chosen.problem.name, names)
-    options = SolvingOptions(plan, settings, clock, count)
-    known = _known(wanted, given.source, settings)
-    with _folder(kept) as folder:
-        answer = solve_instance(
-            given.source,
-            options,
-            folder,
-            given=given,
-            known=known,
-            quiet=quiet,
-            is_kept=kept is not None,
-        )
-    return ModelAnswer(graded(answer, given), kept)
+    loaded = load(model)
+
+    def answer_with(parameters: Mapping[str, Any], clock: WallClock, *, is_one: bool) -> Answer:
+        chosen = choose(loaded, parameters, problem, are_texts=False)
+        if not is_one:
+            check_takes_several(chosen, parameters)
+        table = chosen.problem.table
+        if isinstance(solution, str | Path):
+            found = read_solution_file(path_of("solution", solution, "file"), table)
+            place = str(solution)
+        else:
+            found, place = written_solution(solution, table), "the solution"
+        with naming(place):
+            given = given_solution(chosen, found)
+        options = SolvingOptions(bound_plan(chosen.problem.name, names), settings, clock, count)
+        with _folder(kept) as folder:
+            answer = solve_instance(
+                given.source,
+                options,
+                folder,
+                given=given,
+                known=_known(wanted, given.source, settings),
+                quiet=quiet,
+                is_kept=kept is not None,
+            )
+        return graded(answer, given)
+
+    several = each_costs(parameters)
+    if len(several) == 1:
+        (only,) = several.values()
+        return ModelAnswer(answer_with(only, clock, is_one=True), kept)
+    answers = {
+        name: answer_with(one, WallClock(clock.seconds / len(several)), is_one=False)
+        for name, one in several.items()
+    }
+    common = CommonAnswer(answers, sum(answer.seconds for answer in answers.values()))
+    return CommonModelAnswer.of(common, kept)
 
 
 def methods(problem: str | None = None) -> pd.DataFrame:

@@ -148,6 +148,14 @@ class ModelAnswer:
         return self.record.source.costs
 
     @property
+    def cost_accuracy(self) -> str:
+        """What costs such as these have been off by, measured on other models; a sentence.
+
+        Empty if the costs came with the model.
+        """
+        return self._presentation.cost_accuracy(self.record)
+
+    @property
     def method(self) -> str | None:
         """Name of the method that found the solution.
 
@@ -237,6 +245,8 @@ class ModelAnswer:
             found["gap"] = f"0, proven optimal{costs}"
         elif self.gap is not None:
             found["gap"] = f"at most {percent(self.gap)} %{costs}"
+        if self.gap is not None and self.cost_accuracy:
+            found["such costs"] = self.cost_accuracy
         found["seconds"] = f"{self.seconds:.1f}"
         return found
 

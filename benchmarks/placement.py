@@ -25,6 +25,7 @@ from boundmark.problems.placement.schedule import (
 )
 from boundmark.problems.problem import Solution
 from boundmark.reports.placement.gantt import draw_placement, schedule_spans
+from boundmark.reports.true_costs import source_of, total_accuracy
 
 if TYPE_CHECKING:
     from boundmark.reports.plots.plot import Plot
@@ -206,9 +207,16 @@ def unfused(
     return original, min(with_room, key=original.objective, default=None)
 
 
+def cost_accuracy(answer: Answer) -> str:
+    """Return what the times of operators on a device have been off by."""
+    device = answer.source.device
+    return total_accuracy(source_of(device)) if device else ""
+
+
 PRESENTATION = Presentation(
     "placement",
     objective_name,
+    cost_accuracy=cost_accuracy,
     facts=facts,
     print_solution=print_solution,
     losses=losses,

@@ -18,6 +18,7 @@ import click
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.terminal import USUAL_WIDTH, echo, printable
 from boundmark.problems.catalog import may_treat, problems, registered
+from boundmark.problems.method import Deferred
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.suite import NamedInstance
@@ -104,9 +105,16 @@ class Presentation:
         Returns how people write the name of such a tool.
     as_tool
         Returns the solution as one of these takes it; raises `InvalidInputError` if it cannot.
+    cost_accuracy
+        Returns what costs such as the instance's have been off by, as a sentence; empty if they
+        came with the model.
     in_order
         Returns the instance of a model with its operators in the order of a file or a method, for
         `solve --order`, given seconds and open dimensions; None if their order is nothing to it.
+    common_search
+        Searches for one solution for several costs: given instances that differ in costs only, what
+        the cost in each is compared with, solutions to begin with, budget, seed and progress. None
+        if there is no such search.
     """
 
     problem: str
@@ -123,7 +131,11 @@ class Presentation:
     tools: tuple[str, ...] = ()
     tool_title: "Callable[[str], str]" = lambda tool: tool
     as_tool: "Callable[[Answer, str], str]" = lambda answer, tool: ""
+    cost_accuracy: "Callable[[Answer], str]" = lambda answer: (
+        "nobody has measured what they are off by" if answer.source.device else ""
+    )
     in_order: "InOrder | None" = None
+    common_search: Deferred | None = None
 
 
 @cache
@@ -159,6 +171,7 @@ def json_of(answer: Answer, files: Mapping[str, Path]) -> dict[str, Any]:
     presentation = presentation_of(answer.source.instance.problem)
     return {
         **answer.to_json(),
+        "cost_accuracy": presentation.cost_accuracy(answer),
         "named_solution": named_solution(answer),
         "losses": [vars(loss) for loss in presentation.losses(answer)],
         "files": {name: str(path) for name, path in files.items()},
@@ -193,6 +206,8 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         _print_sentence("gap", f"0 (optimal, certified){costs}")
     elif answer.gap is not None:
         _print_sentence("gap", f"at most {answer.gap:.2%} above the optimum{costs}")
+    if answer.gap is not None and (sentence := presentation.cost_accuracy(answer)):
+        _print_sentence("such costs", sentence)
     _print("seconds", f"{answer.seconds:.1f}")
     device = f", device {answer.source.device}" if answer.source.device else ""
     _print("instance", f"{instance.sha256[:12]}{device}")

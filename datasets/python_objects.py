@@ -224,6 +224,22 @@ def from_module(module: Any, example_inputs: object) -> ComputationGraph:
         If there are no inputs, torch cannot export the module, or it has an operator that boundmark
         does not know.
     """
+    return from_program(recorded(module, example_inputs))
+
+
+def recorded(module: Any, example_inputs: object) -> Any:
+    """Return the `torch.export.ExportedProgram` of a module in evaluation mode.
+
+    Parameters
+    ----------
+    example_inputs
+        As for `from_module`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are no inputs, or torch cannot export the module.
+    """
     import torch
 
     if example_inputs is None:
@@ -236,7 +252,7 @@ def from_module(module: Any, example_inputs: object) -> ComputationGraph:
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
-        program = torch.export.export(module, () if named else tuple(placed), kwargs=named or None)
+        return torch.export.export(module, () if named else tuple(placed), kwargs=named or None)
     except Exception as error:
         # Whatever tracing somebody's code runs into.
         first = next(iter(str(error).strip().splitlines()), "")
@@ -247,4 +263,3 @@ def from_module(module: Any, example_inputs: object) -> ComputationGraph:
     finally:
         for part, was_training in modes:
             part.training = was_training
-    return from_program(program)

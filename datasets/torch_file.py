@@ -7,10 +7,12 @@ what its writer put there.
 
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from boundmark.datasets.torch_program import stored_program
-from boundmark.datasets.zoo.export.graph_module import to_graph
+from boundmark.datasets.zoo.export.graph_module import with_origins
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.files import naming
@@ -36,20 +38,47 @@ def load(path: Path, largest_program: int = 2**28) -> ComputationGraph:
         not know, control flow, sizes that depend on the data, or writes into parts of a tensor.
     """
     with naming(path):
-        content = _program(path, largest_program)
-    with naming(path):
-        program = stored_program(json_object(content))
-        try:
-            return to_graph(program)
-        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-            # Shapes and arguments in a file may be anything.
-            reason = " ".join(str(error).split())[:200]
-            raise InvalidInputError(
-                "expected operators with arguments and shapes as torch has them, found "
-                f"{type(error).__name__}: {reason}"
-            ) from error
-        except RecursionError as error:
-            raise InvalidInputError("names of operators are too much alike.") from error
+        return graph_of(content(path, largest_program))[0]
+
+
+def content(path: Path, largest_program: int = 2**28) -> Mapping[str, Any]:
+    """Return the JSON of the program in a file, unchecked.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file holds no program, or a larger one than `load` takes.
+    """
+    return json_object(_program(path, largest_program))
+
+
+def graph_of(content: Mapping[str, Any]) -> tuple[ComputationGraph, dict[int, str]]:
+    """Return the graph of a program in JSON, and the operators that its calls are part of.
+
+    Returns
+    -------
+    The graph, and names of its operators by the number of a call among those of
+    `torch_regions.without_regions`; see `graph_module.with_origins`.
+
+    Raises
+    ------
+    InvalidInputError
+        As for `load`.
+    """
+    program = stored_program(content)
+    try:
+        graph, origins = with_origins(program)
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        # Shapes and arguments in a file may be anything.
+        reason = " ".join(str(error).split())[:200]
+        raise InvalidInputError(
+            "expected operators with arguments and shapes as torch has them, found "
+            f"{type(error).__name__}: {reason}"
+        ) from error
+    except RecursionError as error:
+        raise InvalidInputError("names of operators are too much alike.") from error
+    calls = ((node.meta.get("call"), name) for node, name in origins.items())
+    return graph, {at: name for at, name in calls if at is not None}
 
 
 def _program(path: Path, largest: int) -> bytes:

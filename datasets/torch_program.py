@@ -36,7 +36,7 @@ SCHEMA = 8
 MOST_DIMENSIONS = 64
 
 # Types of elements by number, named as torch names them.
-_DTYPES: Mapping[int, str] = {
+DTYPES: Mapping[int, str] = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32",
     8: "float64", 10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 28: "uint16",
     29: "float8_e4m3fn", 30: "float8_e5m2", 31: "float8e4m3fnuz", 32: "float8e5m2fnuz",
@@ -230,6 +230,7 @@ class _Reading:
                 meta={
                     "val": types if is_several else types[0],
                     "nn_module_stack": module_stack(call),
+                    "call": at,
                 },
             )
         if not is_several:
@@ -252,7 +253,7 @@ class _Reading:
         with naming(f"tensor {quoted(name)}"):
             known = object_in(self.types, name)
             number = known.get("dtype")
-            dtype = _DTYPES.get(number) if isinstance(number, int) else None
+            dtype = DTYPES.get(number) if isinstance(number, int) else None
             if dtype is None:
                 raise InvalidInputError(f"dtype is {quoted(number)}; expected a type of numbers.")
             sizes = list_in(known, "sizes")

@@ -17,13 +17,14 @@ from boundmark.datasets.torch_schema import (
 )
 from boundmark.problems.errors import InvalidInputError
 
+_AUTOCAST = "torch.ops.higher_order.wrap_with_autocast"
+
 # Calls of a region, as files name them.
-REGIONS = frozenset(
-    {
-        "torch.ops.higher_order.wrap_with_autocast",
-        "torch.ops.higher_order.wrap_with_set_grad_enabled",
-    }
-)
+REGIONS = frozenset({_AUTOCAST, "torch.ops.higher_order.wrap_with_set_grad_enabled"})
+
+# Key of a call below `torch.autocast`: kind of device, type of elements by number, whether it is
+# enabled, and whether casts are kept.
+AUTOCAST = "autocast"
 
 # Real programs have regions in regions only where modules are nested so.
 DEEPEST = 20
@@ -31,6 +32,8 @@ DEEPEST = 20
 
 def without_regions(graph: Mapping[str, Any], depth: int = DEEPEST) -> Mapping[str, Any]:
     """Return a graph with the operators of its regions, in the form that files have.
+
+    Calls below `torch.autocast` have the settings of the innermost one under `AUTOCAST`.
 
     Raises
     ------
@@ -50,11 +53,19 @@ def without_regions(graph: Mapping[str, Any], depth: int = DEEPEST) -> Mapping[s
             nodes.append(call)
             continue
         inner, names = _region(call, types, depth)
-        nodes += [_renamed(one, names) for one in list_in(inner, "nodes")]
+        settings = _settings(call)
+        nodes += [{**settings, **_renamed(one, names)} for one in list_in(inner, "nodes")]
         for name, kind in object_in(inner, "tensor_values").items():
             types.setdefault(names.get(name, name), kind)
         sizes = {**object_in(inner, "sym_int_values"), **sizes}
     return {**graph, "nodes": nodes, "tensor_values": types, "sym_int_values": sizes}
+
+
+def _settings(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is noted at each call of a region."""
+    if call["target"] != _AUTOCAST:
+        return {}
+    return {AUTOCAST: [named_argument(one)[2] for one in list_in(call, "inputs")[:4]]}
 
 
 def _is_region(call: Any) -> bool:

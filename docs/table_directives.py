@@ -1,6 +1,7 @@
 """Directives of the site that put tables of `docs/tables/site_tables.py` on a page.
 
 `{dataset-table}`, `{graph-table} DATASET`, `{device-table}`, `{cluster-table}` have a table each;
+`{true-cost-tables}` and `{true-stage-table}` have those of `docs/tables/true_costs.py`;
 `{column-tables} stored`, `reports` or `common` has the columns of files, with headings.
 """
 
@@ -16,6 +17,7 @@ from docutils.statemachine import StringList
 sys.path.insert(0, str(Path(__file__).parent / "tables"))
 
 import site_tables
+import true_costs
 from citations import linked
 
 COLUMNS = {
@@ -71,6 +73,18 @@ class ColumnTables(TableDirective):
     lines = staticmethod(lambda which: COLUMNS[which]())
 
 
+class TrueCostTables(TableDirective):
+    """How far costs are from measured times."""
+
+    lines = staticmethod(true_costs.tables)
+
+
+class TrueStageTable(TableDirective):
+    """How long stages take that were run."""
+
+    lines = staticmethod(true_costs.stage_table)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("dataset-table", DatasetTable)
@@ -78,4 +92,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("device-table", DeviceTable)
     app.add_directive("cluster-table", ClusterTable)
     app.add_directive("column-tables", ColumnTables)
+    app.add_directive("true-cost-tables", TrueCostTables)
+    app.add_directive("true-stage-table", TrueStageTable)
     return {"parallel_read_safe": True}

@@ -14,6 +14,13 @@ from boundmark.reports.tables.parameters import (
     values_in_order,
 )
 from boundmark.reports.text import count, integer, natural_order, plain, size
+from boundmark.reports.true_costs import (
+    CALIBRATED,
+    MEASURED,
+    ROOFLINE,
+    accuracy,
+    source_of,
+)
 
 
 def title(folder: FolderResults) -> str:
@@ -217,7 +224,26 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
     wrong = len(contradicted_claims)
     if wrong:
         found.append(f"{count(wrong, 'claim')} contradicted by a verified solution.")
-    return tuple(found)
+    return (*found, *_cost_accuracies(certified))
+
+
+def _cost_accuracies(certified: Any) -> list[str]:
+    """Return what the costs of devices have been off by, a sentence for each source of costs."""
+    by_source: dict[str, list[str]] = {}
+    for device in sorted(set(certified["device"].dropna()) - {""}):
+        by_source.setdefault(source_of(device), []).append(device)
+    return [
+        f"Costs for {_some(devices).replace('; ', ', ')} are {_SOURCES[source]}: "
+        f"{accuracy(source).rstrip('.')}."
+        for source, devices in by_source.items()
+    ]
+
+
+_SOURCES = {
+    ROOFLINE: "of the roofline",
+    CALIBRATED: "calibrated on measured times of other models",
+    MEASURED: "measured",
+}
 
 
 def _seen(folder: FolderResults) -> str:

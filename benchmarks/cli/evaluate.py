@@ -14,6 +14,7 @@ from boundmark.benchmarks.cli.options import (
     draws_option,
     read_deviations,
 )
+from boundmark.benchmarks.cli.several_costs import leave, print_common
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.robustness import Robustness
+    from boundmark.benchmarks.wall_clock import WallClock
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
 WORSE = 1
@@ -75,11 +77,14 @@ def evaluate(
     their names or numbers. Parameters that are not given, such as the number of stages, are those
     that the solution uses.
 
+    With --costs or --device given repeatedly, the solution is graded in each of these costs, and by
+    the largest ratio of its cost to the certified bound.
+
     With --noise, the costs of the solution and of a baseline method's are computed again with times
     drawn at random around their values: how the cost changes, and what is left of the lead over the
     baseline.
     """
-    from boundmark.benchmarks.grading import bound_plan, graded, instance_and_solution
+    from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.presentation import print_answer, print_json, print_losses
     from boundmark.benchmarks.robustness import robustness
     from boundmark.benchmarks.terminal import wide_tables
@@ -93,23 +98,16 @@ def evaluate(
     if not noise and baseline is not None:
         raise click.UsageError("--baseline is given without --noise; expected both.")
     number = draws_of(noise, draws)
+    if len(request.common) > 1:
+        if noise:
+            raise click.UsageError("--noise is for one costs; expected one --costs and --device.")
+        _evaluate_for_all(model, solution, bounds, max_gap, request)
+        return
     clock = WallClock.of_command(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, *request.source)
     noisy = robustness(given, noise, number, baseline) if noise else None
-    if bounds is not None:
-        answer = _with_stored_bound(given, bounds, clock.spent())
-        files: dict[str, Path] = {}
-    else:
-        plan = bound_plan(given.source.instance.problem, request.methods)
-        answer, files = search(
-            given.source,
-            request,
-            clock,
-            plan=plan,
-            given=given,
-            grade=lambda found: graded(found, given),
-        )
-    grade = _grade(answer, max_gap)
+    answer, files = _answer(given, bounds, request, clock)
+    grade = _grade(answer.optimal, answer.gap, max_gap)
     if request.as_json:
         more = {"noise": None if noisy is None else _noise_json(noisy)}
         print_json(answer, files, {"max_gap": max_gap, "grade": grade, **more})
@@ -127,6 +125,55 @@ def evaluate(
         click.echo("There is no certified bound, so nothing is known of the gap.", err=True)
         sys.exit(NOTHING_FOUND)
     sys.exit(WORSE if grade == "failed" else 0)
+
+
+def _evaluate_for_all(
+    model: str, solution: Path, bounds: Path | None, max_gap: float | None, request: SolvingRequest
+) -> None:
+    """Grade a solution in each of the costs that a request names."""
+    from boundmark.benchmarks.grading import instance_and_solution
+    from boundmark.benchmarks.model import choose, load
+    from boundmark.benchmarks.several_costs import CommonAnswer, check_takes_several
+    from boundmark.benchmarks.wall_clock import WallClock
+
+    loaded, requests = load(model, dims=request.dims), request.for_each_costs()
+    answers: dict[str, Answer] = {}
+    files = {}
+    for name, one in requests.items():
+        of_device = load(loaded, device=one.device)
+        if not answers:
+            check_takes_several(choose(of_device, one.parameters, one.problem), one.parameters)
+        given = instance_and_solution(of_device, solution, one.parameters, one.problem)
+        clock = WallClock(request.time_limit / len(requests))
+        answers[name], files[name] = _answer(given, bounds, one, clock)
+        if answers[name].interrupted:
+            break
+    common = CommonAnswer(answers, sum(answer.seconds for answer in answers.values()))
+    ratio = common.largest_ratio
+    grade = _grade(ratio == 1, None if ratio is None else ratio - 1, max_gap)
+    print_common(common, files, request, {"max_gap": max_gap, "grade": grade})
+    if grade is not None and not request.as_json:
+        click.echo(f"grade            {grade} (at most {max_gap:g} % asked for)")
+    leave(common)
+    sys.exit(WORSE if grade == "failed" else 0)
+
+
+def _answer(
+    given: "GivenSolution", bounds: Path | None, request: SolvingRequest, clock: "WallClock"
+) -> "tuple[Answer, dict[str, Path]]":
+    """Return the answer about a solution, and its files."""
+    from boundmark.benchmarks.grading import bound_plan, graded
+
+    if bounds is not None:
+        return _with_stored_bound(given, bounds, clock.spent()), {}
+    return search(
+        given.source,
+        request,
+        clock,
+        plan=bound_plan(given.source.instance.problem, request.methods),
+        given=given,
+        grade=lambda found: graded(found, given),
+    )
 
 
 def _print_noise(noisy: "Robustness") -> None:
@@ -189,11 +236,11 @@ def _check_options(max_gap: float | None, bounds: Path | None, methods: Any) -> 
         raise click.UsageError("--method computes a bound, and --bounds takes one; expected one.")
 
 
-def _grade(answer: "Answer", max_gap: float | None) -> str | None:
+def _grade(is_optimal: bool, gap: float | None, max_gap: float | None) -> str | None:
     if max_gap is None:
         return None
-    if answer.optimal:
+    if is_optimal:
         return "passed"
-    if answer.gap is None:
+    if gap is None:
         return "no bound"
-    return "passed" if 100 * answer.gap <= max_gap else "failed"
+    return "passed" if 100 * gap <= max_gap else "failed"

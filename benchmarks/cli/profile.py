@@ -1,13 +1,16 @@
 """`boundmark profile`: how long the operators of a model take on this machine."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from boundmark.benchmarks.cli.listing import as_json
 from boundmark.benchmarks.cli.options import FILE, PATH, dim_option
+
+if TYPE_CHECKING:
+    from boundmark.benchmarks.operator_times import Profile
 
 SHOWN = 5
 
@@ -20,13 +23,27 @@ SHOWN = 5
     help="Store the times in this .json file, which other commands read as --device.",
 )  # fmt: skip
 @click.option(
-    "--base", metavar="NAME", show_default="that of `boundmark solve`",
+    "--base", metavar="NAME",
+    show_default="the GPU that was used, if it is known, or the default device",
     help="Device whose link and memory are stored with the times.",
 )  # fmt: skip
 @click.option(
-    "--runtime", type=click.Choice(["onnxruntime", "openvino"]), default="onnxruntime",
-    show_default=True, help="Program that runs the model: onnxruntime, which runs operators one by "
-    "one, or OpenVINO, which fuses some.",
+    "--runtime", type=click.Choice(["torch", "onnxruntime", "openvino"]),
+    show_default="torch for .pt2, onnxruntime for .onnx",
+    help="Program that runs the model: PyTorch and onnxruntime run operators one by one, OpenVINO "
+    "fuses some.",
+)  # fmt: skip
+@click.option(
+    "--torch-device", type=click.Choice(["cpu", "cuda"]), show_default="a GPU if there is one",
+    help="What PyTorch runs the model on.",
+)  # fmt: skip
+@click.option(
+    "--compiled", is_flag=True,
+    help="Compile a PyTorch program by torch.compile, which fuses operators, before it runs.",
+)  # fmt: skip
+@click.option(
+    "--provider", metavar="NAME", show_default="the processor",
+    help="Execution provider of onnxruntime, e.g. CUDAExecutionProvider.",
 )  # fmt: skip
 @click.option(
     "--repeats", type=click.IntRange(1, 10_000), default=20, show_default=True,
@@ -34,7 +51,7 @@ SHOWN = 5
 )  # fmt: skip
 @click.option(
     "--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
-    help="Number of threads that the runtime uses.",
+    help="Number of threads that the runtime uses on a processor.",
 )  # fmt: skip
 @as_json
 def profile(
@@ -42,89 +59,72 @@ def profile(
     dims: dict[str, int],
     out: Path | None,
     base: str | None,
-    runtime: str,
+    runtime: str | None,
+    torch_device: str | None,
+    compiled: bool,
+    provider: str | None,
     repeats: int,
     threads: int,
     as_json: bool,
 ) -> None:
-    """Run an ONNX MODEL on this processor and time its operators.
+    """Run a MODEL on this machine and time its operators.
+
+    MODEL is an ONNX file, or a program that `torch.export.save` wrote, which runs with random
+    weights: no pickle in it is read. Needs the extra `onnxruntime`, `openvino` or `torch`.
 
     Also prints how well the roofline model orders the operators: the rank correlation of its times
     on the base device with the measured ones.
 
     To time operators while the stages of a partition run together, see `boundmark measure --out`.
     """
-    from importlib.metadata import version
+    from boundmark.benchmarks.operator_times import check_suffix
+    from boundmark.benchmarks.profiling import profile as profiled
 
-    from boundmark.benchmarks.environment import cpu_name
-    from boundmark.benchmarks.operator_times import RUNTIMES, measured_times, of_graph
-    from boundmark.datasets.onnx_file import load
-    from boundmark.problems.devices import TIMES_FORMAT, Cluster, default_device, find_device
-    from boundmark.problems.errors import InvalidInputError, MissingFileError
-    from boundmark.problems.roofline import operation_seconds
-    from boundmark.reports.stored.durable import write_durably
-
-    if model.suffix.lower() != ".onnx":
-        raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
-    if out is not None and out.suffix.lower() != ".json":
-        raise InvalidInputError(f"{out} has the suffix {out.suffix!r}; expected .json.")
-    title = RUNTIMES[runtime].title
-    try:
-        title = f"{title} {version(runtime)}"
-    except ModuleNotFoundError as error:
-        raise MissingFileError(
-            f"{title} is not installed; pip install 'boundmark[{runtime}]'."
-        ) from error
-    device = default_device() if base is None else find_device(base)
-    if isinstance(device, Cluster) or device.measured is not None:
-        raise InvalidInputError(f"base is {base!r}; expected a device with rates.")
-    graph = load(model, dims)
-    measured = measured_times(model, dims, repeats, threads, runtime)
-    times = of_graph(graph, measured, model, runtime)
-    # Operators are timed one by one.
-    estimated = operation_seconds(replace(graph, kernels=()), device)
-    correlation = rank_correlation(estimated.tolist(), list(times.values()))
-    source = (
-        f"{title}, {threads} thread{'s' * (threads > 1)}, {cpu_name()}: median of "
-        f"{repeats} runs of {model.name}"
-    )
-    document = {
-        "format": TIMES_FORMAT,
-        "model": model.name,
-        "base": device.name,
-        "source": source,
-        "rank_correlation": correlation,
-        "operators": times,
-    }
     if out is not None:
-        write_durably(out, (json.dumps(document, indent=1) + "\n").encode())
+        check_suffix(out)
+    found = profiled(
+        model,
+        runtime=runtime,
+        torch_device=torch_device,
+        compiled=compiled,
+        provider=provider,
+        repeats=repeats,
+        threads=threads,
+        base=base,
+        dims=dims,
+    )
+    if out is not None:
+        found.save(out)
     if as_json:
-        click.echo(json.dumps(document, indent=2))
+        click.echo(json.dumps(found.to_json(), indent=2))
         return
-    _print(times, source, correlation, device.name, out)
+    _print(found, out)
 
 
-def rank_correlation(one: list[float], other: list[int]) -> float | None:
-    """Return Spearman's rank correlation, None where one side does not vary."""
-    from scipy.stats import spearmanr
-
-    if len(set(one)) < 2 or len(set(other)) < 2:
-        return None
-    return float(spearmanr(one, other).statistic)
-
-
-def _print(
-    times: dict[str, int], source: str, correlation: float | None, device: str, out: Path | None
-) -> None:
+def _print(found: "Profile", out: Path | None) -> None:
     from boundmark.benchmarks.terminal import echo, printable
 
-    total = sum(times.values())
-    echo(source)
-    click.echo(f"{len(times)} operators take {total / 1e6:,.3f} ms together; the longest are")
-    slowest = sorted(times.items(), key=lambda item: -item[1])
+    total = found.total_ns
+    echo(found.source)
+    for note in (*found.notes, *(f"{name}: {found.untimed[name]}." for name in found.estimated)):
+        echo(f"note: {note}")
+    click.echo(f"{len(found.times)} operators take {total / 1e6:,.3f} ms together", nl=False)
+    if found.whole_ns:
+        click.echo(
+            f", the whole model in one piece {found.whole_ns / 1e6:,.3f} ms "
+            f"(ratio {total / found.whole_ns:.2f})",
+            nl=False,
+        )
+    click.echo("; the longest are")
+    slowest = sorted(found.times.items(), key=lambda item: -item[1])
     for name, time in slowest[:SHOWN]:
-        click.echo(f"{time / 1e6:10,.3f} ms  {time / max(1, total):6.1%}  {printable(name)}")
-    shown = "undefined, all are equal" if correlation is None else f"{correlation:.2f}"
-    click.echo(f"rank correlation with the roofline model on {device}: {shown}")
+        line = f"{time / 1e6:10,.3f} ms  {time / max(1, total):6.1%}  {printable(name)}"
+        if name in found.intervals:
+            low, high = found.intervals[name]
+            line += f" ({low / 1e6:,.3f} to {high / 1e6:,.3f} in 8 of 10 runs)"
+        click.echo(line)
+    correlation = found.rank_correlation
+    shown = "undefined" if correlation is None else f"{correlation:.2f}"
+    click.echo(f"rank correlation with the roofline model on {found.base.name}: {shown}")
     if out is not None:
         echo(f"stored in {out}; use it as --device {out}, or CLUSTER+MEMBER={out}")

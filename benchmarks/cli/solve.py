@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boundmark.benchmarks.cli.options import PATH, ParameterCommand
+from boundmark.benchmarks.cli.several_costs import solve_for_all
 from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
@@ -61,6 +62,9 @@ def solve(
     Several values of a parameter, such as -k 2,4,8, are solved one after the other, each within the
     time limit, and printed as one table. Values of --devices are separated by semicolons.
 
+    --costs or --device given repeatedly asks for one solution for all of them: the largest ratio of
+    its cost to the certified bound of that costs is minimised.
+
     Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
     from boundmark.benchmarks.grading import instance_and_solution
@@ -76,6 +80,14 @@ def solve(
     from boundmark.benchmarks.wall_clock import WallClock
 
     settings = request.settings()
+    if len(request.common) > 1:
+        if given or tool or order or len(request.several()) > 1:
+            raise click.UsageError(
+                "one solution for several costs is asked for; expected no --solution, --as or "
+                "--order, and one value of each other parameter."
+            )
+        solve_for_all(model, request)
+        return
     if order is not None and (given is not None or len(request.several()) > 1):
         raise click.UsageError(
             "--order makes one instance; expected no --solution, and one value per parameter."

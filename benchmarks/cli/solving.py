@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import FOLDER, GIBIBYTES, SECONDS, dim_option
+from boundmark.benchmarks.cli.options import (
+    FOLDER,
+    GIBIBYTES,
+    REPEATED,
+    SECONDS,
+    dim_option,
+    one_or_several,
+)
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
@@ -62,6 +69,9 @@ class SolvingRequest:
         Results folder to keep; None for one that is deleted at the end.
     as_json, quiet, wide
         How the answer is printed.
+    common
+        Devices and sources of costs that one solution is for; more than one if `--device` or
+        `--costs` is repeated. The first are those above.
     """
 
     parameters: "Mapping[str, str]"
@@ -78,6 +88,7 @@ class SolvingRequest:
     as_json: bool
     quiet: bool
     wide: bool
+    common: "tuple[tuple[str | None, str | None], ...]"
 
     @property
     def source(self) -> tuple[Any, ...]:
@@ -104,6 +115,22 @@ class SolvingRequest:
         return [
             dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
         ]
+
+    def for_each_costs(self) -> "dict[str, SolvingRequest]":
+        """Return the request with each of the costs that one solution is for, by their names."""
+        from boundmark.problems.problem import COSTS
+
+        return {
+            ", ".join(filter(None, (device, costs))): replace(
+                self,
+                device=device,
+                parameters={
+                    **self.parameters,
+                    **({} if costs is None else {COSTS.name: costs}),
+                },
+            )
+            for device, costs in self.common
+        }
 
     def settings(self) -> "RunSettings":
         """Return the checked limits of a method.
@@ -153,9 +180,9 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             "MODEL.",
         ),
         click.option(
-            "--device", metavar="NAME|FILE",
+            "--device", metavar="NAME|FILE", multiple=True, callback=one_or_several,
             help="Device or cluster that the costs of a model are computed for, one of `boundmark "
-            "devices` or a .toml file; by default, the problem's usual one.",
+            f"devices` or a .toml file; by default, the problem's usual one. {REPEATED}",
         ),
         dim_option,
         click.option(
@@ -197,21 +224,30 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Print tables as wide as they are, whatever the terminal's width.",
         ),
     )  # fmt: skip
-    shared = {field.name for field in fields(SolvingRequest)} - {"parameters"}
+    shared = {field.name for field in fields(SolvingRequest)} - {"parameters", "common"}
     own = set(inspect.signature(command).parameters)
 
     @functools.wraps(command)
     def with_request(**given: Any) -> None:
+        # Takes long to import.
+        from boundmark.problems.problem import COSTS
+
+        devices, costs = (
+            value if isinstance(value, tuple) else (value,)
+            for value in (given["device"], given.get(COSTS.name))
+        )
+        given |= {"device": devices[0], COSTS.name: costs[0]}
         # All that is left are options for parameters of problems.
         texts = {
             name: text
             for name, text in given.items()
             if name not in shared and name not in own and text is not None
         }
+        common = tuple(dict.fromkeys(itertools.product(devices, costs)))
         chosen = {name: given[name] for name in shared}
         command(
             **{name: value for name, value in given.items() if name in own},
-            request=SolvingRequest(parameters=texts, **chosen),
+            request=SolvingRequest(parameters=texts, common=common, **chosen),
         )
 
     decorated: Callable[..., None] = with_request

@@ -14,7 +14,7 @@ from boundmark.benchmarks.grading.solution_file import (
     read_solution_file,
 )
 from boundmark.benchmarks.method_rounds import MethodPlan
-from boundmark.benchmarks.model import Choice, choose
+from boundmark.benchmarks.model import Choice, Model, choose
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
@@ -22,7 +22,7 @@ from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.files import naming
 from boundmark.problems.labels import names_of
-from boundmark.problems.problem import SOLUTION_FORMAT, Instance, solution_document
+from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
 
@@ -48,7 +48,7 @@ class GivenSolution:
 
 
 def instance_and_solution(
-    model: str,
+    model: str | Model,
     path: Path,
     given: Mapping[str, str],
     problem: str | None = None,
@@ -106,14 +106,25 @@ def given_solution(chosen: Choice, found: Any) -> GivenSolution:
         If it is no solution of this instance.
     """
     instance, solution, notes = _matched(chosen, found)
-    objective = instance.objective(solution)
-    document = solution_document(instance, solution, objective)
+    document = checked_document(instance, solution)
+    return GivenSolution(chosen.named(instance), document, document["objective"], notes)
+
+
+def checked_document(instance: Instance, solution: Solution) -> dict[str, Any]:
+    """Return a solution in its stored form, with its objective, which the checker has accepted.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no solution of this instance.
+    """
+    document = solution_document(instance, solution, instance.objective(solution))
     try:
         # The last word is the checker's, as for every solution.
         checker.check_solution(instance.to_json(), document)
     except checker.Rejected as error:
         raise InvalidInputError(f"the checker rejects it: {error}.") from error
-    return GivenSolution(chosen.named(instance), document, objective, notes)
+    return document
 
 
 def solution_of_rows(instance: Instance, written: Sequence[WrittenRow]) -> Any:

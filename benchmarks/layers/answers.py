@@ -14,6 +14,7 @@ from boundmark.problems.layers.model import DECODE, PREFILL
 from boundmark.problems.layers.tools.formats import TOOLS, write_as
 from boundmark.problems.ticks import NANOSECONDS
 from boundmark.reports.text import integer, size
+from boundmark.reports.true_costs import layer_accuracy
 
 
 def objective_name(answer: Answer) -> str:
@@ -189,9 +190,16 @@ def _instance(answer: Answer) -> LayersInstance:
     return instance
 
 
+def cost_accuracy(answer: Answer) -> str:
+    """Return what the roofline of layers has been off by in the phase."""
+    origin = _instance(answer).chain.origin
+    return layer_accuracy(origin.phase) if "roofline" in origin.costs else ""
+
+
 PRESENTATION = Presentation(
     "layers",
     objective_name,
+    cost_accuracy=cost_accuracy,
     facts=facts,
     print_solution=print_solution,
     losses=losses,

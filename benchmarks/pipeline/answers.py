@@ -10,6 +10,7 @@ from rich.text import Text
 from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
 from boundmark.benchmarks.terminal import print_table, printable
+from boundmark.problems.method import Deferred
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import (
     in_pipeline_order,
@@ -18,6 +19,7 @@ from boundmark.problems.pipeline.instance import (
     stage_transfer,
     stage_work,
 )
+from boundmark.reports.true_costs import accuracy, source_of
 
 if TYPE_CHECKING:
     from boundmark.reports.plots.plot import Plot
@@ -179,13 +181,21 @@ def _instance(answer: Answer) -> PipelineInstance:
     return instance
 
 
+def cost_accuracy(answer: Answer) -> str:
+    """Return what costs of a device have been off by for as many stages."""
+    device = answer.source.device
+    return accuracy(source_of(device), _instance(answer).k) if device else ""
+
+
 PRESENTATION = Presentation(
     "pipeline",
     objective_name,
+    cost_accuracy=cost_accuracy,
     facts=facts,
     remarks=remarks,
     print_solution=print_solution,
     losses=losses,
     plot=plot,
     shown=shown,
+    common_search=Deferred("boundmark.heuristics.pipeline.several_costs:run"),
 )

@@ -1,9 +1,8 @@
-"""`boundmark measure`: a partition's stages run as a pipeline, beside the predicted times."""
+"""`boundmark measure`: a partition's stages run, beside the predicted times."""
 
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,7 @@ import click
 from boundmark.benchmarks.cli.options import FILE, PATH, dim_option
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings, StageTimes
-
-# A stage that takes so much longer while the others run shares something with them.
-SLOWED = 1.25
-
-# Load of a machine from which on times say little.
-BUSY = 0.5
+    from boundmark.benchmarks.pipeline.comparison import Comparison, TorchComparison
 
 
 @click.command()
@@ -37,13 +30,19 @@ BUSY = 0.5
 )  # fmt: skip
 @dim_option
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
-              help="Number of threads that each stage's process computes with.")  # fmt: skip
+              help="Number of threads that each stage computes with, on a processor.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(2, 100_000), default=30, show_default=True,
-              help="Number of inputs that are timed, after some that warm up.")  # fmt: skip
+              help="Number of runs that are timed, after some that warm up.")  # fmt: skip
+@click.option("--compiled", is_flag=True,
+              help="Compile each stage of a PyTorch program, as torch.compile does.")  # fmt: skip
+@click.option(
+    "--torch-device", type=click.Choice(["cpu", "cuda"]), show_default="a GPU if there is one",
+    help="What PyTorch runs the stages on.",
+)  # fmt: skip
 @click.option(
     "--out", metavar="FILE", type=FILE,
-    help="Also time single operators, unfused, while the stages run together, and store the times "
-    "in this .json file, as `boundmark profile` does.",
+    help="Also time single operators of an ONNX file, unfused, while the stages run together, and "
+    "store the times in this .json file, as `boundmark profile` does.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def measure(
@@ -54,43 +53,64 @@ def measure(
     dims: dict[str, int],
     threads: int,
     repeats: int,
+    compiled: bool,
+    torch_device: str | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a partition's stages as a pipeline and time them.
+    """Run a partition's stages and time them.
 
-    The measured times are compared with the predicted costs. MODEL is an ONNX file, SOLUTION a
-    partition in a file that `boundmark evaluate` reads. Each stage is a process of this machine
-    with processors of its own, where onnxruntime runs it; inputs follow one another. Needs the
-    extra `onnxruntime`.
+    The measured times are compared with the predicted costs. SOLUTION is a partition in a file that
+    `boundmark evaluate` reads.
+
+    If MODEL is an ONNX file, each stage is a process of this machine with processors of its own,
+    where onnxruntime runs it; inputs follow one another. Needs the extra `onnxruntime`.
+
+    If MODEL is a program that `torch.export.save` wrote, PyTorch runs its stages one after another
+    on one device, each alone, with random weights. Needs the extra `torch`.
     """
-    from boundmark.benchmarks.pipeline.stage_files import cut_stages, written
+    from boundmark.benchmarks.operator_times import check_suffix
+    from boundmark.benchmarks.pipeline.comparison import compared, compared_with_torch
+    from boundmark.benchmarks.pipeline.stage_files import GivenPartition, cut_stages, written
     from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings
+    from boundmark.benchmarks.pipeline.torch_stages import TorchSettings
     from boundmark.benchmarks.terminal import echo
-    from boundmark.problems.errors import InvalidInputError
     from boundmark.reports.stored.durable import write_durably
 
-    if out is not None and out.suffix.lower() != ".json":
-        raise InvalidInputError(f"{out} has the suffix {out.suffix!r}; expected .json.")
+    if model.suffix.lower() == ".pt2":
+        if dims or out is not None:
+            raise click.UsageError("--dim and --out are for ONNX files; expected neither.")
+        given = GivenPartition.read(model, solution, k, device, dims)
+        chosen = TorchSettings(compiled, torch_device, threads, repeats)
+        _show(compared_with_torch(model, given, chosen), given.notes, as_json)
+        return
+    if compiled or torch_device is not None:
+        raise click.UsageError(
+            "--compiled and --torch-device are for .pt2 files; expected neither."
+        )
+    if out is not None:
+        check_suffix(out)
     cut = cut_stages(model, solution, k, device, dims)
     settings = MeasurementSettings(threads, repeats=repeats, is_profiled=out is not None)
     with tempfile.TemporaryDirectory(prefix="boundmark-") as folder:
         comparison = compared(cut, written(cut, Path(folder)), settings)
     if out is not None:
-        write_durably(
-            out,
-            (
-                json.dumps(_times(model, cut.instance.graph.names, comparison), indent=1) + "\n"
-            ).encode(),
-        )
+        times = _times(model, cut.given.instance.graph.names, comparison)
+        write_durably(out, (json.dumps(times, indent=1) + "\n").encode())
+    _show(comparison, cut.notes, as_json)
+    if out is not None and not as_json:
+        echo(f"operators timed together are stored in {out}")
+
+
+def _show(comparison: "Comparison | TorchComparison", notes: Sequence[str], as_json: bool) -> None:
+    from boundmark.benchmarks.terminal import echo
+
     if as_json:
         click.echo(json.dumps(comparison.to_json(), indent=2))
         return
-    for note in cut.notes:
+    for note in notes:
         echo(f"warning: {note}", err=True)
     comparison.print()
-    if out is not None:
-        echo(f"operators timed together are stored in {out}")
 
 
 def _times(model: Path, names: Sequence[str], comparison: "Comparison") -> dict[str, Any]:
@@ -98,14 +118,13 @@ def _times(model: Path, names: Sequence[str], comparison: "Comparison") -> dict[
     from boundmark.benchmarks.environment import cpu_name
     from boundmark.problems.devices import TIMES_FORMAT, default_device
 
-    threads = comparison.settings.threads
+    threads, count = comparison.settings.threads, len(comparison.predicted.numbers)
     return {
         "format": TIMES_FORMAT,
         "model": model.name,
         "base": default_device().name,
         "source": f"onnxruntime, {threads} threads, {cpu_name()}: median of "
-        f"{comparison.settings.repeats} runs of {model.name} in {len(comparison.numbers)} stages "
-        "that run together",
+        f"{comparison.settings.repeats} runs of {model.name} in {count} stages that run together",
         "rank_correlation": None,
         "operators": {
             name: stage[name]
@@ -114,159 +133,3 @@ def _times(model: Path, names: Sequence[str], comparison: "Comparison") -> dict[
             if name in stage
         },
     }
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Predicted and measured times of stages, in the order in which data flows.
-
-    Attributes
-    ----------
-    numbers
-        Of the stages, as the partition has them.
-    predicted_work, predicted_cost
-        Ticks of each stage without transfers, and with them.
-    unit
-        Of these; empty if ticks are no time.
-    costs
-        What they rest on, in words.
-    """
-
-    numbers: tuple[int, ...]
-    predicted_work: tuple[int, ...]
-    predicted_cost: tuple[int, ...]
-    unit: str
-    costs: str
-    times: "StageTimes"
-    settings: "MeasurementSettings"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the object that `--json` prints."""
-        return {
-            "stages": list(self.numbers),
-            "predicted_work": list(self.predicted_work),
-            "predicted_cost": list(self.predicted_cost),
-            "unit": self.unit,
-            "costs": self.costs,
-            "processors": [list(one) for one in self.times.processors],
-            "threads": self.settings.threads,
-            "repeats": self.settings.repeats,
-            "alone_ns": list(self.times.alone),
-            "together_ns": list(self.times.together),
-            "handing_ns": list(self.times.handing),
-            "period_ns": self.times.period,
-            "load": self.times.load,
-            "sentences": self.sentences(),
-        }
-
-    def print(self) -> None:
-        """Print a line for each stage, and conclusions below."""
-        from rich.table import Table
-
-        from boundmark.benchmarks.environment import cpu_name
-        from boundmark.benchmarks.terminal import echo, print_table
-
-        count = f"{len(self.numbers)} stages, {self.settings.threads} thread(s) each"
-        echo(f"onnxruntime on {cpu_name()}: {count}")
-        echo(
-            f"medians of {self.settings.repeats} inputs after {self.settings.warm_up} that warm up;"
-            f" in brackets, relative to the slowest stage"
-        )
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        predicted = f"predicted {self.unit}".strip()
-        for column in (
-            "stage", "CPUs", predicted, "alone us", "together us", "slower", "hand on us",
-        ):  # fmt: skip
-            table.add_column(column, justify="right", no_wrap=True)
-        times = self.times
-        for at, number in enumerate(self.numbers):
-            table.add_row(
-                str(number),
-                ",".join(map(str, times.processors[at])),
-                _with_share(self.predicted_cost, at, 1),
-                _with_share(times.alone, at, 1000),
-                _with_share(times.together, at, 1000),
-                f"{times.together[at] / max(1, times.alone[at]):.2f}x",
-                f"{times.handing[at] / 1000:,.0f}",
-            )
-        print_table(table)
-        for sentence in self.sentences():
-            echo(sentence)
-
-    def sentences(self) -> list[str]:
-        """Return where predictions hold and where they do not, a sentence each."""
-        from boundmark.benchmarks.pipeline.stage_times import sharing
-
-        times = self.times
-        slowest = max(self.predicted_cost)
-        found = [
-            f"a result every {times.period / 1000:,.0f} us; the slowest stage is predicted to take "
-            f"{slowest:,} {self.unit}".rstrip()
-            + (f", on {self.costs}" if self.costs else "")
-        ]
-        expected = self.numbers[self.predicted_cost.index(slowest)]
-        actual = self.numbers[times.together.index(max(times.together))]
-        found.append(
-            f"stage {expected} is the slowest, as predicted"
-            if expected == actual
-            else f"stage {actual} is the slowest, and stage {expected} was predicted to be"
-        )
-        if self.unit == "ns":
-            factors = [
-                measured / max(1, work)
-                for measured, work in zip(times.alone, self.predicted_work, strict=True)
-            ]
-            found.append(
-                f"alone, stages compute {min(factors):.2f} to {max(factors):.2f} times as long as "
-                "predicted without transfers: equal factors would mean that the balance is right"
-            )
-        slowed = [
-            number
-            for number, one, other in zip(self.numbers, times.alone, times.together, strict=True)
-            if other > SLOWED * one
-        ]
-        if slowed:
-            plural = "s" * (len(slowed) > 1)
-            found.append(
-                f"over {SLOWED - 1:.0%} longer while the others run, which costs do not know of: "
-                f"stage{plural} {', '.join(map(str, slowed))}"
-            )
-        if times.load > BUSY:
-            found.append(f"other processes kept the machine busy: its load was {times.load:.1f}")
-        return found + sharing(self.numbers, times.processors)
-
-
-def _with_share(values: Sequence[int], at: int, scale: int) -> str:
-    return f"{values[at] / scale:,.0f} ({values[at] / max(1, *values):.0%})"
-
-
-def compared(cut: Any, paths: Sequence[Path], settings: "MeasurementSettings") -> Comparison:
-    """Run the stages in files, and return their times beside those predicted.
-
-    Raises
-    ------
-    BoundmarkError
-        If onnxruntime is not installed, or a stage cannot be run.
-    """
-    from boundmark.benchmarks.pipeline.stage_files import is_available
-    from boundmark.benchmarks.pipeline.stage_times import measure_stages
-    from boundmark.problems.errors import MissingFileError
-    from boundmark.problems.pipeline.instance import stage_costs, stage_work
-
-    if not is_available():
-        raise MissingFileError(
-            "onnxruntime is not installed; pip install 'boundmark[onnxruntime]'."
-        )
-    graph, k = cut.instance.graph, cut.instance.k
-    numbers = tuple(one.stage for one in cut.models)
-    work = stage_work(graph, cut.partition.stages, k)
-    costs = stage_costs(graph, cut.partition.stages, k)
-    return Comparison(
-        numbers=numbers,
-        predicted_work=tuple(int(work[number]) for number in numbers),
-        predicted_cost=tuple(int(costs[number]) for number in numbers),
-        unit="" if graph.tick == "unit" else graph.tick,
-        costs=cut.costs,
-        times=measure_stages(paths, settings),
-        settings=settings,
-    )

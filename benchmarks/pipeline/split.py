@@ -61,7 +61,7 @@ def split(
     Inputs and outputs have the names of the model's tensors, and fixed sizes. Weights are copied to
     every file that reads them.
     """
-    from boundmark.benchmarks.pipeline.measure import compared
+    from boundmark.benchmarks.pipeline.comparison import compared
     from boundmark.benchmarks.pipeline.stage_files import (
         CutModel,
         cut_segments,

@@ -20,15 +20,13 @@ LARGEST_MODEL = 2**30
 
 
 @dataclass(frozen=True)
-class CutModel:
-    """A model that was cut by a partition.
+class GivenPartition:
+    """A partition from a file, and the instance that it solves.
 
     Attributes
     ----------
     partition
         With stages numbered in the order in which data flows.
-    models
-        Of the stages that have operators, in this order.
     costs
         What the instance's costs rest on, in words.
     notes
@@ -37,9 +35,60 @@ class CutModel:
 
     instance: "PipelineInstance"
     partition: "Partition"
-    models: "Sequence[StageModel]"
     costs: str
     notes: tuple[str, ...]
+
+    @classmethod
+    def read(
+        cls, model: Path, solution: Path, k: str | None, device: str | None, dims: Mapping[str, int]
+    ) -> "GivenPartition":
+        """Read a partition of a model.
+
+        Parameters
+        ----------
+        k, device, dims
+            As given on the command line, see `model.named_instance`.
+
+        Raises
+        ------
+        InvalidInputError
+            If the solution is no partition of the model.
+        """
+        from boundmark.benchmarks.grading import instance_and_solution
+        from boundmark.problems.pipeline import Partition, PipelineInstance
+        from boundmark.problems.pipeline.instance import in_pipeline_order
+
+        given = instance_and_solution(
+            str(model), solution, {} if k is None else {"k": k}, "pipeline", device, dims
+        )
+        instance = given.source.instance
+        assert isinstance(instance, PipelineInstance)
+        partition = in_pipeline_order(instance, Partition.from_json(given.document))
+        empty = sorted(set(range(instance.k)) - set(partition.stages.tolist()))
+        notes = [*given.source.notes, *given.notes]
+        if empty:
+            listed = ", ".join(map(str, empty))
+            notes.append(f"stages without operators are left out: {listed}.")
+        return cls(instance, partition, given.source.costs, tuple(notes))
+
+
+@dataclass(frozen=True)
+class CutModel:
+    """A model that was cut by a partition.
+
+    Attributes
+    ----------
+    models
+        Of the stages that have operators, in the order in which data flows.
+    """
+
+    given: GivenPartition
+    models: "Sequence[StageModel]"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was taken for granted, as sentences."""
+        return self.given.notes
 
 
 def cut_stages(
@@ -50,29 +99,20 @@ def cut_stages(
     Parameters
     ----------
     k, device, dims
-        As given on the command line, see `model.named_instance`.
+        As for `GivenPartition.read`.
 
     Raises
     ------
     InvalidInputError
         If the model is no ONNX file, or the solution no partition of it.
     """
-    from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.datasets.pipeline.onnx_split import split_model
-    from boundmark.problems.pipeline import Partition, PipelineInstance
-    from boundmark.problems.pipeline.instance import in_pipeline_order
 
     _refuse_other_than_onnx(model)
-    given = instance_and_solution(
-        str(model), solution, {} if k is None else {"k": k}, "pipeline", device, dims
-    )
-    instance = given.source.instance
-    assert isinstance(instance, PipelineInstance)
-    partition = in_pipeline_order(instance, Partition.from_json(given.document))
-    stages = dict(zip(instance.graph.names, partition.stages.tolist(), strict=True))
-    models = split_model(model, stages, range(instance.k), dims)
-    notes = (*given.source.notes, *given.notes)
-    return CutModel(instance, partition, models, given.source.costs, notes)
+    given = GivenPartition.read(model, solution, k, device, dims)
+    names = given.instance.graph.names
+    stages = dict(zip(names, given.partition.stages.tolist(), strict=True))
+    return CutModel(given, split_model(model, stages, range(given.instance.k), dims))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ others; so have operators that it computes once and for all. What it adds, such 
 layout, counts for the next operator that it runs.
 """
 
-import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,10 @@ NANOSECONDS_PER_SECOND = 10**9
 ORIGINALS = "originalLayersNames"
 
 
-def measure(stored: Path, names: Sequence[str], repeats: int, threads: int) -> dict[str, int]:
-    """Return the time of each operator: the median of the runs, which OpenVINO itself takes.
+def measure(
+    stored: Path, names: Sequence[str], repeats: int, threads: int, provider: str | None = None
+) -> dict[str, list[int]]:
+    """Return the times of each operator in the runs, which OpenVINO itself takes.
 
     Raises
     ------
@@ -63,7 +64,7 @@ def measure(stored: Path, names: Sequence[str], repeats: int, threads: int) -> d
             if layer in stands_for:
                 totals[stands_for[layer]][at] += time.total_seconds()
     return {
-        name: round(statistics.median(times) * NANOSECONDS_PER_SECOND)
+        name: [round(time * NANOSECONDS_PER_SECOND) for time in times]
         for name, times in totals.items()
     }
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.api import evaluate, methods, solve
     from boundmark.benchmarks.model import Model, load
     from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
+    from boundmark.benchmarks.operator_times import Profile
     from boundmark.benchmarks.own_function import benchmark
+    from boundmark.benchmarks.profiling import profile
     from boundmark.benchmarks.stored_results import Results, results, run
     from boundmark.problems.errors import BoundmarkError as Error
     from boundmark.problems.method import Method
@@ -31,12 +33,14 @@ __all__ = [
     "Method",
     "Model",
     "ModelAnswer",
+    "Profile",
     "Results",
     "benchmark",
     "evaluate",
     "load",
     "methods",
     "plots",
+    "profile",
     "results",
     "run",
     "solve",
@@ -49,12 +53,14 @@ _HOMES = {
     "Method": "problems.method:Method",
     "Model": "benchmarks.model:Model",
     "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
+    "Profile": "benchmarks.operator_times:Profile",
     "Results": "benchmarks.stored_results:Results",
     "benchmark": "benchmarks.own_function:benchmark",
     "evaluate": "benchmarks.api:evaluate",
     "load": "benchmarks.model:load",
     "methods": "benchmarks.api:methods",
     "plots": "reports.frame_plots:",
+    "profile": "benchmarks.profiling:profile",
     "results": "benchmarks.stored_results:results",
     "run": "benchmarks.stored_results:run",
     "solve": "benchmarks.api:solve",

@@ -49,5 +49,6 @@ def test_a_model_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
     times = measure(path, ("product", "relu"), repeats=3, threads=1)
-    assert times["product"] > 0
-    assert times["relu"] == 0
+    assert len(times["product"]) == 3
+    assert min(times["product"]) > 0
+    assert set(times["relu"]) == {0}

@@ -8,7 +8,8 @@ onnxruntime = pytest.importorskip("onnxruntime")
 import onnx  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
-from boundmark.benchmarks.cli.profile import profile, rank_correlation  # noqa: E402
+from boundmark.benchmarks.cli.profile import profile  # noqa: E402
+from boundmark.benchmarks.operator_times import rank_correlation  # noqa: E402
 from boundmark.problems.errors import MissingFileError  # noqa: E402
 
 
@@ -43,6 +44,12 @@ def test_measured_times_are_a_device(boundmark: Boundmark, tmp_path: Path) -> No
     assert all(time >= 0 for time in stored["operators"].values())
     assert "onnxruntime" in stored["source"]
     assert -1 <= stored["rank_correlation"] <= 1
+    assert stored["measurement"]["runtime"].startswith("onnxruntime ")
+    assert stored["measurement"]["whole_ns"] is None
+    assert stored["graph"]["op_types"] == ["MatMul", "Relu", "MatMul"]
+    assert stored["graph"]["edges"] == [[0, 1], [1, 2]]
+    for name, (low, high) in stored["intervals"].items():
+        assert low <= stored["operators"][name] <= high
     solved = json.loads(
         boundmark(
             "solve", path, "--dim", "batch=8", "-k", 1, "--device", times, "--json",
@@ -65,6 +72,15 @@ def test_measured_times_are_those_of_one_device(boundmark: Boundmark, tmp_path: 
     assert rows == [{"device": "hsdag-server+CPU=measured:times", "objective": total}]
 
 
+def test_providers(boundmark: Boundmark, tmp_path: Path) -> None:
+    """One that onnxruntime has is named in the times."""
+    path = model(tmp_path / "m.onnx")
+    options = ("--repeats", 2, "--provider", "CPUExecutionProvider", "--json")
+    stored = json.loads(boundmark("profile", path, *options).stdout)
+    assert "with CPUExecutionProvider" in stored["measurement"]["runtime"]
+    assert set(stored["operators"]) == {"first", "Relu_1", "last"}
+
+
 SUITE = """
 description = "One model."
 problem = "placement"
@@ -81,11 +97,14 @@ file = "m.onnx"
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["m.txt"], "is no ONNX file"),
+        (["m.txt"], "expected .onnx, or .pt2"),
         (["m.onnx", "--out", "times.csv"], "expected .json"),
         (["m.onnx", "--base", "moirai-intra-server"], "expected a device with rates"),
         (["missing.onnx"], "does not exist"),
-        (["m.onnx", "--runtime", "torch"], "'torch' is not one of 'onnxruntime', 'openvino'"),
+        (["m.onnx", "--runtime", "torch"], "torch does not run"),
+        (["m.onnx", "--torch-device", "cpu"], "expected it with the runtime torch only"),
+        (["m.onnx", "--provider", "Other"], "no provider of onnxruntime 'Other'"),
+        (["m.onnx", "--runtime", "openvino", "--provider", "CPU"], "with onnxruntime only"),
     ],
 )
 def test_mistakes(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from boundmark.reports.true_costs import summary
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -183,3 +185,21 @@ def test_widest_placements() -> None:
         assert row.model in said
         assert f"{row.gap:.1f}" in said
     assert len(re.findall(r"\d\.\d", said)) == len(wide)
+
+
+def test_how_true_costs_are() -> None:
+    """Excess of partitions that are optimal on the roofline, and on calibrated costs."""
+    found = {
+        costs: [one for one in summary() if one.costs == costs]
+        for costs in ("roofline", "calibrated")
+    }
+    said = {
+        costs: "{}, {} and {} %".format(*(f"{100 * one.excess:.0f}" for one in several))
+        for costs, several in found.items()
+    }
+    close = {costs: sum(one.close for one in several) for costs, several in found.items()}
+    text = page("true-costs")
+    for where in (text, page("how-far-from-optimal"), page("../README"), page("../CHANGELOG")):
+        assert said["roofline"] in where
+    assert f"still {said['calibrated']} above the optimum" in text
+    assert f"in {close['calibrated']} of 39 cases (the roofline: {close['roofline']})" in text

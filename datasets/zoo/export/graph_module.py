@@ -92,6 +92,25 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
     InvalidInputError
         If it has an operator that the tables of `aten` do not know.
     """
+    return with_origins(program, prefix)[0]
+
+
+def with_origins(program: Any, prefix: str = "") -> tuple[ComputationGraph, dict[Any, str]]:
+    """Return the graph of an exported program, and the operator that each recorded call is part of.
+
+    That is the operator that yields the call's value: the call itself, or the one of whose result
+    it makes a copy. Calls that are folded into constants, checks, and what no output depends on are
+    part of none.
+
+    Parameters
+    ----------
+    program, prefix
+        As for `to_graph`.
+
+    Returns
+    -------
+    The graph, and names of its operators by recorded node.
+    """
     recorded = _Recorded()
     values: dict[Any, Value] = {}
     names = _Names(prefix)
@@ -104,7 +123,17 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
             values[node] = _call(recorded, node, values, names)
         elif node.op == "output":
             outputs = tuple(_numbers(node.args[0], values))
-    return _without_unneeded(recorded, outputs)
+    graph = _without_unneeded(recorded, outputs)
+    kept = {number: one.name for one in recorded.operators for number in one.writes}
+    names_kept = set(graph.names)
+    origins = {
+        node: kept[number]
+        for node in values
+        if node.op == "call_function"
+        for number in _numbers(node, values)[:1]
+        if kept.get(number) in names_kept
+    }
+    return graph, origins
 
 
 def functional(program: Any) -> Any:

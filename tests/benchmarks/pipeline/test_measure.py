@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
 
 from boundmark.benchmarks.cli import main
-from boundmark.benchmarks.pipeline.measure import Comparison
+from boundmark.benchmarks.pipeline.comparison import Comparison, Predicted
 from boundmark.benchmarks.pipeline.stage_times import (
     MeasurementSettings,
     StageTimes,
@@ -82,10 +82,8 @@ def times(alone: tuple[int, ...], together: tuple[int, ...]) -> StageTimes:
 def test_what_the_costs_get_wrong_is_said() -> None:
     """Another stage is the slowest, one is slowed down, and the machine was busy."""
     settings = MeasurementSettings()
-    found = Comparison(
-        (0, 1), (100, 80), (110, 90), "ns", "the roofline model of x", times((50, 80), (51, 160)),
-        settings,
-    ).sentences()  # fmt: skip
+    predicted = Predicted((0, 1), (100, 80), (110, 90), "ns", "the roofline model of x")
+    found = Comparison(predicted, times((50, 80), (51, 160)), settings).sentences()
     assert found[0].endswith("is predicted to take 110 ns, on the roofline model of x")
     assert found[1] == "stage 1 is the slowest, and stage 0 was predicted to be"
     assert found[2].startswith("alone, stages compute 0.50 to 1.00 times as long as predicted")

@@ -1,0 +1,173 @@
+"""Measure how true costs are: `python docs/tables/true_costs.py FOLDER` writes true_costs.json.
+
+For each model of the data set `measured` in 2, 4 and 8 stages: the certified optimum at measured
+times; and for the roofline and for calibrated costs the partition that is optimal on them, what
+they say that it costs, and what it costs at measured times. Calibrated costs are those of a table
+that was fitted without the model's family. FOLDER keeps all results, and what it has is not
+computed again. With --print, the tables of docs/true-costs.md, of the stored rows only.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from efficiency import family, fitted, predicted
+
+import boundmark
+from boundmark.datasets.measured import load, measured_model, measured_models
+from boundmark.datasets.measured.times_file import MeasuredModel
+from boundmark.problems.operator_types import FREE_OP_TYPES
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.costs import pipeline_graph_of
+from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.reports.true_costs import FILE, Row, Total, layer_ratios, rows, summary, totals
+
+STAGES = (2, 4, 8)
+
+DATA = Path(__file__).parents[2] / "datasets" / "measured" / "data" / "h100"
+
+
+def roofline(model: MeasuredModel) -> np.ndarray:
+    """Return the nanoseconds of a model's operators on the roofline, shape (n,)."""
+    device = model.base
+    moved = model.read_bytes + model.output_bytes + model.param_bytes
+    seconds = np.maximum(model.flops / device.rate(model.dtype), moved / device.memory_bandwidth)
+    is_free = np.array([one in FREE_OP_TYPES for one in model.op_types])
+    return np.where(is_free, 0, np.rint((seconds + device.op_overhead) * 1e9)).astype(np.int64)
+
+
+def with_work(graph: PipelineGraph, work: np.ndarray) -> PipelineGraph:
+    """Return a graph with other times of its operators."""
+    return PipelineGraph(
+        graph.dag, work, graph.transfer, graph.param_load, graph.cache, graph.names, graph.tick
+    )
+
+
+def measured_rows(name: str, seconds: float, folder: Path) -> Iterable[Row]:
+    """Yield a row for each number of stages and costs."""
+    model = measured_model(name)
+    graph = pipeline_graph_of(load(name))
+    work = {"roofline": roofline(model), "calibrated": calibrated(model)}
+    for k in STAGES:
+        # The library has most optima.
+        best = boundmark.solve(f"measured/{name}", k=k, seconds=seconds, quiet=True, out=folder)
+        instance = PipelineInstance.of(graph, k=k, backward="separate")
+        for costs, times in work.items():
+            found = boundmark.solve(
+                with_work(graph, times), "pipeline", k=k, seconds=seconds, quiet=True, out=folder,
+                library=False,
+            )  # fmt: skip
+            real = instance.objective(Partition.from_json(found.record.solution))
+            yield Row(name, costs, k, found.cost, found.bound, real, best.bound)
+            print(name, k, costs, f"{found.cost / real:.2f}", f"{real / best.bound - 1:.1%}")
+
+
+def calibrated(model: MeasuredModel) -> np.ndarray:
+    """Return the nanoseconds of operators by a table without the model's family, shape (n,)."""
+    others = [measured_model(one) for one in measured_models() if family(one) != family(model.name)]
+    return predicted(model, fitted(others))
+
+
+def total(name: str) -> Total:
+    """Return the sums of a model's operators."""
+    model = measured_model(name)
+    sums = (int(one.sum()) for one in (roofline(model), calibrated(model), model.measured_ns))
+    return Total(name, *sums, model.measurement.whole_ns)
+
+
+def layers() -> dict[str, list[float]]:
+    """Return what `layers` predicted for a layer over what it took when compiled, by phase."""
+    found: dict[str, list[float]] = {}
+    for line in (DATA / "layers.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        ratio = row["predicted_us"] / row["compiled_us"]
+        found.setdefault(row["phase"], []).append(round(ratio, 3))
+    return found
+
+
+def stage_table() -> list[str]:
+    """Return a row for each model whose stages were run, as lines."""
+    predicted = {
+        row.model: row.predicted for row in rows() if (row.costs, row.k) == ("roofline", 4)
+    }
+    lines = [
+        "| model | predicted by the roofline | its partition, eager | compiled | measured, eager "
+        "| compiled |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for line in (DATA / "stages.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        name = next(one for one in predicted if measured_model(one).model == row["model"])
+        found = dict(row["result"])
+        slowest = [
+            f"{max(found[which][how]) * 1e6:,.0f}"
+            for which in ("roofline", "measured")
+            for how in ("eager", "compiled")
+        ]
+        lines.append(f"| {name} | {predicted[name] / 1e3:,.0f} | {' | '.join(slowest)} |")
+    return lines
+
+
+def tables() -> list[str]:
+    """Return the tables of the page, as lines."""
+    lines = ["| costs | k | predicted / real | .75 to 1.33 | excess | worst |"]
+    lines.append("|---|---|---|---|---|---|")
+    lines += [
+        f"| {one.costs} | {one.k} | {one.least:.2f} to {one.most:.2f} | {one.close} of "
+        f"{one.models} | {one.excess:.1%} | {one.worst:.1%} ({one.worst_model}) |"
+        for one in summary()
+    ]
+    lines += ["", "| model | roofline, k = 2, 4, 8 | calibrated, k = 2, 4, 8 |", "|---|---|---|"]
+    found = rows()
+    for name in dict.fromkeys(row.model for row in found):
+        cells = [
+            ", ".join(
+                f"{row.ratio:.2f} ({row.excess:.1%})"
+                for row in found
+                if (row.model, row.costs) == (name, costs)
+            )
+            for costs in ("roofline", "calibrated")
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += ["", "| model | roofline / measured | calibrated / measured | measured / whole |"]
+    lines.append("|---|---|---|---|")
+    lines += [
+        f"| {one.model} | {one.roofline / one.measured:.2f} | {one.calibrated / one.measured:.2f} "
+        f"| {one.measured / one.whole:.2f} |"
+        for one in totals()
+    ]
+    lines += ["", "| phase | predicted / compiled layer |", "|---|---|"]
+    lines += [
+        f"| {phase} | {min(ratios):.2f} to {max(ratios):.2f} |"
+        for phase, ratios in layer_ratios().items()
+    ]
+    return lines
+
+
+def main() -> None:
+    """Compute the rows, or print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each partition")
+    parser.add_argument("--print", action="store_true", dest="is_printed")
+    given = parser.parse_args()
+    if not given.is_printed:
+        found = [
+            row
+            for name in measured_models()
+            for row in measured_rows(name, given.seconds, given.folder)
+        ]
+        content = {
+            "partitions": [list(row) for row in found],
+            "totals": [list(total(name)) for name in measured_models()],
+            "of_layers": layers(),
+        }
+        lines = json.dumps(content).replace("], [", "],\n [").replace('], "', '],\n "')
+        FILE.write_text(lines + "\n")
+    print("\n".join([*tables(), "", *stage_table()]))
+
+
+if __name__ == "__main__":
+    main()
