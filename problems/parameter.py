@@ -181,8 +181,7 @@ class TextParameter:
     default_text: str
     default: str = ""
     check_text: Callable[[str], object] = str
-
-    separator = ";"
+    separator: str = ";"
 
     def read(self, text: str) -> str:
         """Return the text."""

@@ -133,6 +133,7 @@ COSTS = TextParameter(
     "roofline, calibrated, or a file that ends in .json",
     "calibrated for a model of your own, on a device that was measured in its dtype, and else "
     "roofline",
+    separator=",",
 )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from boundmark.benchmarks.cli.solving import (
     INTERRUPTED,
     NOTHING_FOUND,
     SolvingRequest,
-    files_of,
     search,
 )
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def solve_for_all(model: str, request: SolvingRequest) -> None:
     """Find and print one solution for all costs of a request; leave with an exit code if needed."""
+    from boundmark.benchmarks.grading.solution_file import write_named_solution
     from boundmark.benchmarks.model import choose, load
     from boundmark.benchmarks.several_costs import check_takes_several, search_of, solve_for_all
     from boundmark.benchmarks.wall_clock import WallClock
@@ -36,15 +37,24 @@ def solve_for_all(model: str, request: SolvingRequest) -> None:
         search_of(chosen.problem.name)
         sources[name] = chosen.named(chosen.make(chosen.given))
 
+    stored: dict[str, Path] = {}
+
     def solve_one(source: "NamedInstance", seconds: float) -> "Answer":
-        return search(source, request, WallClock(seconds))[0]
+        answer, files = search(source, request, WallClock(seconds))
+        if "results" in files:
+            stored["results"] = files["results"]
+        return answer
 
     common = solve_for_all(
         sources, solve_one, request.time_limit, request.seed, quiet=request.quiet or request.as_json
     )
-    files = {}
-    if request.out is not None:
-        files[common.worst] = files_of(common.by_costs[common.worst], request.out, "common")
+    folder = stored.get("results")
+    if common.interrupted and folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
+    if folder is not None:
+        table = write_named_solution(common.by_costs[common.worst], folder, "common")
+        stored |= {} if table is None else {"by_name": table}
+    files = {common.worst: stored}
     print_common(common, files, request)
     leave(common)
 
@@ -79,7 +89,7 @@ def print_common(
             "costs": row["costs"],
             objective: _number(row["cost"]),
             "bound": _number(row["bound"]),
-            "gap": "" if row["gap"] is None else f"{row['gap']:.2%}" if row["gap"] else "0",
+            "gap": "unknown" if row["gap"] is None else f"{row['gap']:.2%}" if row["gap"] else "0",
             "source": row["source"],
             "such": presentation.cost_accuracy(common.by_costs[row["costs"]]),
         }

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -257,7 +257,8 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
             if len({values.get(name) for values in given_values}) > 1
         ]
         common = {k: v for k, v in given_values[0].items() if k not in differing}
-        rows = []
+        have_same_costs = len({answer.source.costs for answer in answers}) == 1
+        rows: list[dict[str, Any]] = []
         for answer in answers:
             presentation = presentation_of(answer.source.instance.problem)
             gap = "0" if answer.optimal else "" if answer.gap is None else f"{answer.gap:.2%}"
@@ -272,10 +273,11 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
                     "by": answer.method or "",
                     "bound by": answer.bound_method or "",
                     "s": f"{answer.seconds:.1f}",
+                    **({} if have_same_costs else {"costs": answer.source.costs}),
                 }
             )
         source = answers[0].source
-        costs = f", on {source.costs}" if source.costs else ""
+        costs = f", on {source.costs}" if source.costs and have_same_costs else ""
         shared = "".join(f" {name}={value}" for name, value in common.items())
         echo(f"{source.dataset}/{source.member}{shared}{costs}")
         print_rows(rows, False, request.wide)

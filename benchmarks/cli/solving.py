@@ -117,19 +117,23 @@ class SolvingRequest:
         ]
 
     def for_each_costs(self) -> "dict[str, SolvingRequest]":
-        """Return the request with each of the costs that one solution is for, by their names."""
+        """Return the request with each of the costs that one solution is for, by their names.
+
+        They are called by what they differ in: the device, the source of costs, or both.
+        """
         from boundmark.problems.problem import COSTS
 
+        differs = [len(set(column)) > 1 for column in zip(*self.common, strict=True)]
         return {
-            ", ".join(filter(None, (device, costs))): replace(
+            ", ".join(itertools.compress(map(str, pair), differs)): replace(
                 self,
-                device=device,
+                device=pair[0],
                 parameters={
                     **self.parameters,
-                    **({} if costs is None else {COSTS.name: costs}),
+                    **({} if pair[1] is None else {COSTS.name: pair[1]}),
                 },
             )
-            for device, costs in self.common
+            for pair in self.common
         }
 
     def settings(self) -> "RunSettings":

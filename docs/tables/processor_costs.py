@@ -18,7 +18,7 @@ from typing import Any
 STAGES = (2, 4)
 
 # Measured this many times, in turns, since a machine's clock changes within minutes.
-ROUNDS = 3
+ROUNDS = 2
 
 
 def models() -> Mapping[str, Callable[[], tuple[Any, Any]]]:
@@ -63,6 +63,7 @@ def rows(path: Path, mode: tuple[str, ...]) -> list[tuple[int, str, int, int]]:
     """Return k, costs, predicted and real nanoseconds for each partition of a model."""
     times = path.with_suffix(".times.json")
     on = ("--torch-device", "cpu", *mode)
+    runs = ("--repeats", "10")
     boundmark("profile", str(path), *on, "--base", "nvidia-h100", "--out", str(times))
     found = []
     for k in STAGES:
@@ -76,7 +77,7 @@ def rows(path: Path, mode: tuple[str, ...]) -> list[tuple[int, str, int, int]]:
         real: dict[str, list[int]] = {name: [] for name in solutions}
         for _ in range(ROUNDS):
             for name, solution in solutions.items():
-                run = boundmark("measure", str(path), str(solution), "-k", str(k), *on)
+                run = boundmark("measure", str(path), str(solution), "-k", str(k), *on, *runs)
                 real[name].append(max(run["alone_ns"]))
         found += [(k, name, predicted[name], min(real[name])) for name in solutions]
     return found

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.operator_times import Profile
     from boundmark.benchmarks.own_function import benchmark
     from boundmark.benchmarks.profiling import profile
+    from boundmark.benchmarks.several_costs import CommonModelAnswer
     from boundmark.benchmarks.stored_results import Results, results, run
     from boundmark.problems.errors import BoundmarkError as Error
     from boundmark.problems.method import Method
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundCertificate",
+    "CommonModelAnswer",
     "Error",
     "Method",
     "Model",
@@ -49,6 +51,7 @@ __all__ = [
 # Module of each name, and what it is called there.
 _HOMES = {
     "BoundCertificate": "benchmarks.model_answer:BoundCertificate",
+    "CommonModelAnswer": "benchmarks.several_costs:CommonModelAnswer",
     "Error": "problems.errors:BoundmarkError",
     "Method": "problems.method:Method",
     "Model": "benchmarks.model:Model",

@@ -147,7 +147,7 @@ def test_several_values_have_a_line_each(folder: Path, boundmark: Boundmark) -> 
     """In one table, or in a list of the objects that each would be."""
     model = folder / "fixed.onnx"
     lines = boundmark("solve", model, "-k", "1,2", "--quiet").stdout.splitlines()
-    assert lines[0].endswith("on the roofline model of nvidia-t4, 12 GB/s links")
+    assert lines[0].endswith("on the roofline model of nvidia-h100, 450 GB/s links")
     assert [line.split()[0] for line in lines[2:4]] == ["1", "2"]
     listed = json.loads(boundmark("solve", model, "-k", "1,2", "--json").stdout)
     assert [one["optimal"] for one in listed] == [True, True]

@@ -1,6 +1,7 @@
 """One solution for several costs: `--costs` or `--device` given repeatedly, a list in Python."""
 
 import json
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def test_files_of_times_for_two_batch_sizes(model: Path, tmp_path: Path) -> None
 
 
 def test_two_devices(boundmark: Boundmark) -> None:
-    """Each device with each of the costs, if both are given repeatedly."""
+    """Each device with each of the costs, if both are given repeatedly, under what differs."""
     command = ("solve", MEMBER, "-k", 3, "--device", "nvidia-t4", "--device", "raspberry-pi-5")
     found = json.loads(boundmark(*command, "--time-limit", 10, "--json").stdout)
     assert list(found["by_costs"]) == ["nvidia-t4", "raspberry-pi-5"]
@@ -165,6 +166,20 @@ def test_two_devices(boundmark: Boundmark) -> None:
         "nvidia-h100, roofline", "nvidia-h100, calibrated",
     ]  # fmt: skip
     assert len({answer["instance_sha256"] for answer in found["by_costs"].values()}) == 4
+    command = ("solve", MEMBER, "-k", 2, "--device", "nvidia-h100", *BOTH, "--time-limit", 5)
+    assert list(json.loads(boundmark(*command, "--json").stdout)["by_costs"]) == [
+        "roofline", "calibrated",
+    ]  # fmt: skip
+
+
+def test_one_after_the_other_each_row_says_its_costs(boundmark: Boundmark, model: Path) -> None:
+    """Separated by commas, costs have a solution each, and the title names none of them."""
+    command = ("solve", model, "-k", 2, "--costs", "roofline,calibrated", "--quiet", "--wide")
+    title, head, first, second, *_ = boundmark(*command).stdout.splitlines()
+    assert title == "file/export.pt2 k=2"
+    assert head.split()[-1] == "costs"
+    assert first.endswith("the roofline model of nvidia-h100, 450 GB/s links")
+    assert second.endswith("costs of nvidia-h100 calibrated on measured times, 450 GB/s links")
 
 
 def test_costs_that_are_given_twice_are_one(boundmark: Boundmark) -> None:
@@ -312,16 +327,31 @@ def test_ctrl_c_in_the_common_search_keeps_the_best(monkeypatch: pytest.MonkeyPa
 
 
 def test_ctrl_c_ends_the_command_with_its_code(
-    boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch
+    boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The best is printed, and the exit code is a shell's for Ctrl-C."""
+    """The best is printed and stored, and the exit code is a shell's for Ctrl-C."""
 
     def search(*arguments: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(several_costs, "run", search)
-    done = boundmark(
-        "solve", MEMBER, "-k", 2, *BOTH, "--time-limit", 5, "--json", "--quiet", check=False
-    )
-    assert done.returncode == 130
-    assert json.loads(done.stdout)["interrupted"]
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    command = ("solve", MEMBER, "-k", 2, *BOTH, "--time-limit", 5, "--json", "--quiet")
+    done = boundmark(*command, check=False)
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["interrupted"]) == (130, True)
+    stored = Path(answer["by_costs"][answer["worst"]]["files"]["by_name"])
+    assert stored.is_relative_to(tmp_path)
+    rows = stored.read_text().splitlines()[1:]
+    assert [int(row.rpartition(",")[2]) for row in rows] == list(answer["named_solution"].values())
+
+
+def test_costs_without_a_bound_have_a_row(boundmark: Boundmark) -> None:
+    """What is unknown is said to be."""
+    command = ("solve", MEMBER, "-k", 2, *BOTH, "--method", "slicegraph", "--time-limit", 5)
+    done = boundmark(*command, "--quiet", check=False)
+    assert done.returncode == 3
+    rows = [line.split() for line in done.stdout.splitlines()]
+    for costs in ("roofline", "calibrated"):
+        (row,) = [row for row in rows if row[:1] == [costs] and len(row) == 4]
+        assert row[2:] == ["none", "unknown"]

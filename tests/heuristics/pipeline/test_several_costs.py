@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
+from boundmark.heuristics.pipeline.orders import fewest_open_order
 from boundmark.heuristics.pipeline.several_costs import (
     SeveralCostsSettings,
     best_cut,
@@ -130,6 +131,37 @@ def test_reports_get_better_and_depend_on_the_seed_only(random_instance) -> None
     assert ratios[1:] == sorted(set(ratios[1:]), reverse=True)
     assert ratios[-1] < ratios[0]
     assert runs[0][-1].stages.tolist() == runs[1][-1].stages.tolist()
+
+
+def test_each_step_of_the_search_wins_something(random_instance) -> None:
+    """Moved nodes, orders cut near the best, and weighted sums, each beside what comes without."""
+    steps = {
+        "moves": replace(QUICK, rounds=0, patience=0),
+        "cuts and moves": replace(QUICK, rounds=0),
+        "sums and moves": replace(QUICK, patience=0),
+        "all": QUICK,
+    }
+    found = dict.fromkeys(["orders", *steps], 0.0)
+    for seed in (1, 2, 3):
+        first = random_instance(40, 4, seed)
+        instances = [first, with_other_costs(first, np.random.default_rng(2))]
+        references = [int(one.graph.work.sum()) // 4 for one in instances]
+
+        def ratio(partition: Partition, instances=instances, references=references) -> float:
+            return max(
+                one.objective(partition) / reference
+                for one, reference in zip(instances, references, strict=True)
+            )
+
+        orders = [first.dag.topological_order, *(fewest_open_order(i.graph) for i in instances)]
+        found["orders"] += min(ratio(best_cut(instances, references, one)) for one in orders)
+        for name, chosen in steps.items():
+            reports = Reports()
+            run(instances, references, [], Budget(600), 5, reports, chosen)
+            found[name] += ratio(reports.partitions[-1])
+    assert found["moves"] < found["orders"]
+    assert found["cuts and moves"] < found["moves"]
+    assert found["all"] < min(found["cuts and moves"], found["sums and moves"])
 
 
 def test_ends_with_a_partition_that_costs_no_more_than_any_reference(random_instance) -> None:
