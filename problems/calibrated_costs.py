@@ -7,10 +7,8 @@ copies if the elements are in another order in memory, as in PyTorch, and is a v
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass
+from operator import mul
 
 from boundmark.problems.computation_graph import ELEMENT_BITS, ComputationGraph, Kernel
 from boundmark.problems.devices import Device, EfficiencyTable
@@ -119,8 +117,8 @@ def _is_copied(sizes: OperatorSizes) -> bool:
 
 def terms(
     sizes: OperatorSizes, rate: float, bandwidth: float, class_: str
-) -> npt.NDArray[np.float64]:
-    """Return what the fields of a `Curve` are multiplied with, in seconds, shape (6,).
+) -> tuple[float, float, float, float, float, float]:
+    """Return what the fields of a `Curve` are multiplied with, in seconds.
 
     Parameters
     ----------
@@ -132,9 +130,9 @@ def terms(
         # Of attention, steps are the width of a head and the length of the context together.
         steps = 0.0 if class_ == "attention" else sizes.steps
         times = (sizes.flops / rate, moved / bandwidth, sizes.parameters / bandwidth)
-        return np.array([1e-6, steps * 1e-9, *times, 0.0])
+        return (1e-6, steps * 1e-9, *times, 0.0)
     rows = sizes.rows if class_ == "layernormalization" else 0.0
-    return np.array([1e-6, 0.0, 0.0, (moved + sizes.parameters) / bandwidth, 0.0, rows * 1e-9])
+    return (1e-6, 0.0, 0.0, (moved + sizes.parameters) / bandwidth, 0.0, rows * 1e-9)
 
 
 def types_behind(op_types: Sequence[str], first: Sequence[int], node: int) -> tuple[str, ...]:
@@ -213,10 +211,9 @@ def calibrated_seconds(
     class_ = operator_class(sizes)
     if class_ == VIEW:
         return 0.0
-    factors = np.array(astuple(table.curve(class_)))
-    if not launches:
-        factors[0] = 0.0
+    launch, *others = table.curve(class_).factors
     fitted = next((one for one in (dtype, *table.dtypes) if one in table.dtypes), dtype)
     rate = device.peak_rate.get(fitted, device.rate(dtype))
     found = terms(sizes, rate, device.memory_bandwidth, class_)
-    return max(float(found @ factors), sizes.flops / device.rate(dtype))
+    seconds = sum(map(mul, (launch if launches else 0.0, *others), found))
+    return max(seconds, sizes.flops / device.rate(dtype))

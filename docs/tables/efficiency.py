@@ -79,7 +79,7 @@ def sizes_of(model: MeasuredModel) -> list[OperatorSizes]:
 
 def fitted(models: Iterable[MeasuredModel], source: str = "") -> EfficiencyTable:
     """Return the table that fits the times of models, all of one device and dtype."""
-    rows: defaultdict[str, list[tuple[np.ndarray, float, float]]] = defaultdict(list)
+    rows: defaultdict[str, list[tuple[tuple[float, ...], float, float]]] = defaultdict(list)
     models = list(models)
     for model in models:
         total = model.measured_ns.sum()
@@ -106,7 +106,7 @@ def fitted(models: Iterable[MeasuredModel], source: str = "") -> EfficiencyTable
     return EfficiencyTable(first.base.name, (first.dtype, "bfloat16"), source, curves)
 
 
-def _non_negative(rows: Sequence[tuple[np.ndarray, float, float]]) -> list[float]:
+def _non_negative(rows: Sequence[tuple[tuple[float, ...], float, float]]) -> list[float]:
     """Return the factors of a curve."""
     matrix = np.array([row for row, _, _ in rows])
     if len(rows) < FEWEST:

@@ -9,7 +9,7 @@ device's rates serve for another that runs the same libraries, which says so the
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -46,8 +46,16 @@ class Curve:
     row_ns: float = 0.0
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(value) and value >= 0 for value in astuple(self)):
+        if not all(math.isfinite(value) and value >= 0 for value in self.factors):
             raise InvalidInputError(f"{self} is no curve; expected numbers that are not negative.")
+
+    @property
+    def factors(self) -> tuple[float, float, float, float, float, float]:
+        """All fields in their order."""
+        return (
+            self.launch_us, self.step_ns, self.arithmetic, self.activations, self.parameters,
+            self.row_ns,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
