@@ -1,7 +1,8 @@
 """Directives of the site that put tables of `docs/tables/site_tables.py` on a page.
 
 `{dataset-table}`, `{graph-table} DATASET`, `{device-table}`, `{cluster-table}` have a table each;
-`{true-cost-tables}` and `{true-stage-table}` have those of `docs/tables/true_costs.py`;
+`{true-cost-tables}` and `{true-stage-table}` have those of `docs/tables/true_costs.py`,
+`{processor-table}` that of `docs/tables/processor_costs.py`;
 `{column-tables} stored`, `reports` or `common` has the columns of files, with headings.
 """
 
@@ -16,6 +17,7 @@ from docutils.statemachine import StringList
 
 sys.path.insert(0, str(Path(__file__).parent / "tables"))
 
+import processor_costs
 import site_tables
 import true_costs
 from citations import linked
@@ -85,6 +87,12 @@ class TrueStageTable(TableDirective):
     lines = staticmethod(true_costs.stage_table)
 
 
+class ProcessorTable(TableDirective):
+    """How long the stages of partitions take on a processor."""
+
+    lines = staticmethod(processor_costs.table)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("dataset-table", DatasetTable)
@@ -94,4 +102,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("column-tables", ColumnTables)
     app.add_directive("true-cost-tables", TrueCostTables)
     app.add_directive("true-stage-table", TrueStageTable)
+    app.add_directive("processor-table", ProcessorTable)
     return {"parallel_read_safe": True}

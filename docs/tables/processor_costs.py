@@ -2,9 +2,9 @@
 
 For each model in 2 and 4 stages: partitions that are optimal on the roofline, on calibrated costs
 and at times that `boundmark profile` has measured here; what the slowest stage of each was
-predicted to compute, and what it takes when `boundmark measure` runs it. Prints the table of
-docs/true-costs.md. With --compiled, times and stages are those of torch.compile. Needs torch and
-transformers, and a machine that does nothing else.
+predicted to take, and what it takes to compute when `boundmark measure` runs it. Prints the lines
+of processor_costs.tsv, of which docs/true-costs.md has a table. With --compiled, times and stages
+are those of torch.compile. Needs torch and transformers, and a machine that does nothing else.
 """
 
 import argparse
@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 STAGES = (2, 4)
+
+STORED = Path(__file__).with_name("processor_costs.tsv")
 
 # Measured this many times, in turns, since a machine's clock changes within minutes.
 ROUNDS = 2
@@ -81,6 +83,26 @@ def rows(path: Path, mode: tuple[str, ...]) -> list[tuple[int, str, int, int]]:
                 real[name].append(max(run["alone_ns"]))
         found += [(k, name, predicted[name], min(real[name])) for name in solutions]
     return found
+
+
+def table() -> list[str]:
+    """Return a row for each model and number of stages, of the stored lines."""
+    found: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+    for line in STORED.read_text().splitlines():
+        name, k, costs, predicted, real = line.split("\t")
+        found.setdefault((name, k), {})[costs] = (int(predicted), int(real))
+    lines = [
+        "| model | k | real, roofline | calibrated | measured | excess, roofline | calibrated "
+        "| measured | measured: predicted / real |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for (name, k), own in found.items():
+        real = [own[costs][1] for costs in ("roofline", "calibrated", "measured")]
+        cells = [f"{one / 1e6:,.1f}" for one in real]
+        cells += [f"{one / min(real) - 1:.1%}" for one in real]
+        ratio = own["measured"][0] / own["measured"][1]
+        lines.append(f"| {name} | {k} | {' | '.join(cells)} | {ratio:.2f} |")
+    return lines
 
 
 def main() -> None:
