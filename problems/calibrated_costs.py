@@ -8,7 +8,6 @@ copies if the elements are in another order in memory, as in PyTorch, and is a v
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import mul
 
 from boundmark.problems.computation_graph import ELEMENT_BITS, ComputationGraph, Kernel
 from boundmark.problems.devices import Device, EfficiencyTable
@@ -215,5 +214,6 @@ def calibrated_seconds(
     fitted = next((one for one in (dtype, *table.dtypes) if one in table.dtypes), dtype)
     rate = device.peak_rate.get(fitted, device.rate(dtype))
     found = terms(sizes, rate, device.memory_bandwidth, class_)
-    seconds = sum(map(mul, (launch if launches else 0.0, *others), found))
+    factors = (launch if launches else 0.0, *others)
+    seconds = sum(factor * term for factor, term in zip(factors, found, strict=True))
     return max(seconds, sizes.flops / device.rate(dtype))
