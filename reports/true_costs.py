@@ -192,8 +192,9 @@ def total_accuracy(source: str) -> str:
     if source == MEASURED:
         shares = [one.measured / one.whole for one in totals()]
         return (
-            f"operators that were timed one by one took {min(shares):.2f} to {max(shares):.2f} "
-            f"times as long as the whole model in one piece ({len(shares)} models on an H100)"
+            f"operators, timed one by one in eager mode, took {min(shares):.2f} to "
+            f"{max(shares):.2f} times as long as the whole model in one piece ({len(shares)} models "
+            "on an H100)"
         )
     shares = [getattr(one, source) / one.measured for one in totals()]
     return (

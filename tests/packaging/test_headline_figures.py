@@ -203,3 +203,22 @@ def test_how_true_costs_are() -> None:
         assert said["roofline"] in where
     assert f"still {said['calibrated']} above the optimum" in text
     assert f"in {close['calibrated']} of 39 cases (the roofline: {close['roofline']})" in text
+
+
+def test_partitions_that_ran_on_a_processor() -> None:
+    """Which were the best of three, and how far the others were from it."""
+    table = pd.read_csv(
+        DOCS / "tables" / "processor_costs.tsv", sep="\t",
+        names=["model", "k", "costs", "predicted", "real"],
+    )  # fmt: skip
+    best = table.groupby(["model", "k"])["real"].transform("min")
+    table["excess"] = 100 * (table["real"] / best - 1)
+    excess = table.groupby("costs")["excess"]
+    own = table[table["costs"] == "measured"]
+    text = page("true-costs")
+    assert f"in {(own['excess'] == 0).sum()} of {len(own)} cells" in text
+    assert f"at most {excess.max()['measured']:.1f} % above the best in the others" in text
+    assert f"roofline's were up to {excess.max()['roofline']:.0f} % above it" in text
+    assert f"which are a GPU's, up to {excess.max()['calibrated']:.0f} %" in text
+    off = (own["predicted"] / own["real"] - 1).abs().max()
+    assert f"predicted within {100 * off:.0f} %" in text
