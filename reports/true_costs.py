@@ -193,8 +193,8 @@ def total_accuracy(source: str) -> str:
         shares = [one.measured / one.whole for one in totals()]
         return (
             f"operators, timed one by one in eager mode, took {min(shares):.2f} to "
-            f"{max(shares):.2f} times as long as the whole model in one piece ({len(shares)} models "
-            "on an H100)"
+            f"{max(shares):.2f} times as long as the whole model in one piece "
+            f"({len(shares)} models on an H100)"
         )
     shares = [getattr(one, source) / one.measured for one in totals()]
     return (
