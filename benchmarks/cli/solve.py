@@ -281,6 +281,9 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
         shared = "".join(f" {name}={value}" for name, value in common.items())
         echo(f"{source.dataset}/{source.member}{shared}{costs}")
         print_rows(rows, False, request.wide)
+        said = (presentation_of(one.source.instance.problem).cost_accuracy(one) for one in answers)
+        for sentence in filter(None, dict.fromkeys(said)):
+            echo(f"such costs: {sentence}")
         for note in dict.fromkeys(text for one in answers for text in one.warnings):
             echo(f"warning: {note}")
         if request.out is not None:
