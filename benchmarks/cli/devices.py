@@ -105,6 +105,7 @@ def _print_device(device: "Device") -> None:
         "memory": f"{device.memory_bytes / GIB:g} GiB, {device.memory_bandwidth / GIGA:g} GB/s",
         "overhead": f"{device.op_overhead / MICRO:g} us per operation",
         **({"fusion": "elementwise operations run with their producers"} if device.fuses else {}),
+        **({"costs": costs} if (costs := _costs(device)) else {}),
     }
     for label, value in facts.items():
         _print_fact(label, value)
@@ -116,6 +117,20 @@ def _print_device(device: "Device") -> None:
     numbers = f"{link.bandwidth / GIGA:g} GB/s each way, latency {link.latency / MICRO:g} us"
     _print_fact("link", numbers)
     _print_source(link.source)
+
+
+def _costs(device: "Device") -> str:
+    """Return where costs may come from beside the rates; empty if from nowhere else."""
+    from boundmark.problems.devices import efficiency_of
+
+    table = efficiency_of(device.name)
+    if table is None or device.measured is not None:
+        return ""
+    where = "it" if table.device == device.name.partition("+")[0] else table.device
+    curves = f"curves of {len(table.curves)} classes of operators, measured on {where}"
+    if device.efficiency is not None:
+        return f"calibrated, by {curves}"
+    return f"roofline; --costs calibrated takes {curves}"
 
 
 def _measured(device: "Device") -> str:
@@ -173,6 +188,7 @@ def _as_json(item: "Device | Cluster") -> dict[str, Any]:
             "memory_bytes": item.memory_bytes,
             "op_overhead_s": item.op_overhead,
             "fuses": item.fuses,
+            "efficiencies_of": None if item.efficiency is None else item.efficiency.device,
             "measured_s": None if item.measured is None else dict(item.measured),
             "source": item.source,
             "link": link

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,20 @@ def test_devices_are_listed(boundmark: Boundmark) -> None:
     text = boundmark("devices").stdout
     assert all(name in text for name in by_name)
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nvidia-h100", r"roofline; --costs calibrated takes curves of \d+ classes .* on it"),
+        ("nvidia-t4", r"roofline; --costs calibrated takes curves .* measured on nvidia-h100"),
+        ("nvidia-h100+calibrated", r"calibrated, by curves of \d+ classes .* on it"),
+    ],
+)
+def test_a_device_says_what_costs_there_are(boundmark: Boundmark, name: str, expected: str) -> None:
+    """Those that were measured on it, or on another one of its maker; none elsewhere."""
+    assert re.search(f"^costs +{expected}$", boundmark("devices", name).stdout, re.MULTILINE)
+    assert "\ncosts" not in boundmark("devices", "raspberry-pi-5").stdout
 
 
 def test_a_device_is_shown_with_its_source(boundmark: Boundmark, tmp_path: Path) -> None:
