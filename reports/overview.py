@@ -234,7 +234,7 @@ def _cost_accuracies(certified: Any) -> list[str]:
         by_source.setdefault(source_of(device), []).append(device)
     return [
         f"Costs for {_some(devices).replace('; ', ', ')} are {_SOURCES[source]}: "
-        f"{accuracy(source).rstrip('.')}."
+        f"{accuracy(source)}."
         for source, devices in by_source.items()
     ]
 

@@ -67,6 +67,8 @@ class Measurement:
         measured.
     compiled_whole_ns
         Nanoseconds of the whole model when compiled; 0 if not measured.
+    unattributed_ns
+        Nanoseconds of a compiled model that count for no operator; 0 if not measured.
     """
 
     runtime: str
@@ -81,6 +83,7 @@ class Measurement:
     whole_ns: int
     eager_wall_ns: int
     compiled_whole_ns: int
+    unattributed_ns: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +247,7 @@ def _measurement(fields: Fields) -> Measurement:
         whole_ns=fields.integer("whole_ns", low=1, high=LONGEST),
         eager_wall_ns=fields.integer("eager_wall_ns", low=0, high=LONGEST, default=0),
         compiled_whole_ns=fields.integer("compiled_whole_ns", low=0, high=LONGEST, default=0),
+        unattributed_ns=fields.integer("unattributed_ns", low=0, high=LONGEST, default=0),
     )
 
 

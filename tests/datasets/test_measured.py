@@ -246,7 +246,13 @@ def test_what_profile_stores_is_accepted() -> None:
         model="mine.onnx",
         graph=graph,
         times=dict.fromkeys(graph.names, 1000),
-        measurement={**VALID["measurement"], "whole_ns": 900 * len(graph.names)},
+        # As of a compiled model, some of whose time counts for no operator.
+        measurement={
+            **VALID["measurement"],
+            "mode": "compiled",
+            "whole_ns": 900 * len(graph.names),
+            "unattributed_ns": 7,
+        },
         source="made up",
         base=base,
         intervals={graph.names[0]: (900, 1100)},
@@ -259,6 +265,7 @@ def test_what_profile_stores_is_accepted() -> None:
     assert np.array_equal(found.edges, graph.dag.edge_pairs())
     assert np.array_equal(found.read_bytes, graph.read_bytes)
     assert found.notes == profile.notes
+    assert (found.measurement.mode, found.measurement.unattributed_ns) == ("compiled", 7)
 
 
 def test_names_are_unique() -> None:
