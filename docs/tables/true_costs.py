@@ -26,6 +26,10 @@ from boundmark.reports.true_costs import FILE, Row, Total, layer_ratios, rows, s
 
 STAGES = (2, 4, 8)
 
+# The stage of each operator, by model, costs and k, from which a test computes all costs again.
+STORED = Path(__file__).with_name("true_costs.json")
+PARTITIONS: dict[str, str] = {}
+
 DATA = Path(__file__).parents[2] / "datasets" / "measured" / "data" / "h100"
 
 
@@ -59,7 +63,9 @@ def measured_rows(name: str, seconds: float, folder: Path) -> Iterable[Row]:
                 with_work(graph, times), "pipeline", k=k, seconds=seconds, quiet=True, out=folder,
                 library=False,
             )  # fmt: skip
-            real = instance.objective(Partition.from_json(found.record.solution))
+            partition = Partition.from_json(found.record.solution)
+            real = instance.objective(partition)
+            PARTITIONS[f"{name} {costs} {k}"] = " ".join(map(str, partition.stages.tolist()))
             yield Row(name, costs, k, found.cost, found.bound, real, best.bound)
             print(name, k, costs, f"{found.cost / real:.2f}", f"{real / best.bound - 1:.1%}")
 
@@ -166,6 +172,7 @@ def main() -> None:
         }
         lines = json.dumps(content).replace("], [", "],\n [").replace('], "', '],\n "')
         FILE.write_text(lines + "\n")
+        STORED.write_text(json.dumps(PARTITIONS, indent=0) + "\n")
     print("\n".join([*tables(), "", *stage_table()]))
 
 

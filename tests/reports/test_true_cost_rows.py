@@ -1,0 +1,42 @@
+"""Figures of how true costs are follow from stored partitions, measured times and the library."""
+
+import json
+
+import numpy as np
+import pytest
+from table_scripts import FOLDER, load_script
+
+from boundmark.benchmarks.library.folder import usual_library
+from boundmark.benchmarks.library.known import known_results
+from boundmark.datasets.measured import load, measured_model, measured_models
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.costs import pipeline_graph_of
+from boundmark.reports.true_costs import rows, totals
+
+PARTITIONS = json.loads((FOLDER / "true_costs.json").read_text())
+
+
+@pytest.mark.parametrize("name", measured_models())
+def test_rows_are_costs_of_stored_partitions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predicted and real costs and sums, computed again; the optimum is the library's bound."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    script = load_script("true_costs")
+    model, graph = measured_model(name), pipeline_graph_of(load(name))
+    work = {"roofline": script.roofline(model), "calibrated": script.calibrated(model)}
+    assert script.total(name) in totals()
+    found = [row for row in rows() if row.model == name]
+    assert len(found) == len(work) * len(script.STAGES)
+    library = usual_library(FOLDER.parents[1] / "library")
+    assert library is not None
+    for row in found:
+        stages = np.array(PARTITIONS[f"{name} {row.costs} {row.k}"].split(), dtype=np.int64)
+        partition = Partition(stages)
+        predicted = PipelineInstance.of(
+            script.with_work(graph, work[row.costs]), k=row.k, backward="separate"
+        )
+        measured = PipelineInstance.of(graph, k=row.k, backward="separate")
+        assert predicted.objective(partition) == row.predicted
+        assert measured.objective(partition) == row.real
+        known = known_results(library, measured, 1e6)
+        assert known is not None
+        assert known.bound == row.optimum
