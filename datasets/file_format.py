@@ -98,13 +98,30 @@ class Notes:
             yield f"{len(names)} {plural} of type {op_type}, {what}: {shown}{more}"
 
 
-def main_dtype(operators: Sequence[Operator], tensors: Sequence[Tensor]) -> str:
+# Of control flow, of which there is none.
+_NOTHING_INSIDE: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+
+
+def main_dtype(
+    operators: Sequence[Operator],
+    tensors: Sequence[Tensor],
+    inside: Mapping[str, Mapping[str, int]] = _NOTHING_INSIDE,
+) -> str:
     """Return the type in which most arithmetic is done, judged by each operator's first input.
 
     ``"float32"`` if there is none.
+
+    Parameters
+    ----------
+    inside
+        Of operators that run others, the operations of these by type; their own first input may be
+        a condition or a trip count.
     """
     arithmetic: Counter[str] = Counter()
     for operator in operators:
+        if operator.name in inside:
+            arithmetic.update(inside[operator.name])
+            continue
         given = [number for number in operator.reads if number != LEFT_OUT]
         if operator.flops and given:
             arithmetic[arithmetic_dtype(tensors[given[0]].dtype)] += operator.flops

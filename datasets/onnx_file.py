@@ -1,7 +1,7 @@
 """Computation graphs from ONNX files: shapes inferred, constants folded, operations counted."""
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping, MutableMapping, Sequence
 from pathlib import Path
 
 from onnx import GraphProto, ModelProto, NodeProto
@@ -9,7 +9,7 @@ from onnx import GraphProto, ModelProto, NodeProto
 from boundmark.datasets.file_format import NO_DIMS, Notes, main_dtype
 from boundmark.datasets.onnx_control_flow import (
     bodies,
-    body_flops,
+    body_cost,
     lift_weights,
     operations_inside,
     reads_of,
@@ -43,7 +43,8 @@ def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGrap
     are left out. Weights in external files are not opened. Nodes without a name are called after
     type and position.
 
-    The dtype is the one in which most of the arithmetic is done, judged by each node's first input.
+    The dtype is the one in which most of the arithmetic is done, judged by each node's first input;
+    that of control flow, by the nodes of its bodies.
 
     Raises
     ------
@@ -104,19 +105,22 @@ def _graph(
     needed = find_needed(graph, producers, constants)
     check_edges(graph, names, constants, producers, needed)
     returned = [value.name for value in graph.output if value.name not in constants]
-    used = set(returned).union(*(reads_of(graph.node[at]) for at in needed))
+    used = set(returned).union(*(reads_of(graph.node[at]) for at in needed)) - {""}
     numbering = _Numbering(known_tensors(graph))
     operators = []
     counted = Notes()
+    inside: dict[str, Mapping[str, int]] = {}
     for at in needed:
         with naming(f"node {names[at]!r}"):
             node = graph.node[at]
-            operators.append(_operator(node, names[at], versions, used, numbering, counted))
+            operators.append(_operator(node, names[at], versions, used, numbering, counted, inside))
             if any(tensor in assumed for tensor in node.output):
+                whose = "the first input (store their shapes in the model as value_info)"
+                if bodies(node):
+                    whose = "the dearer branch" if node.op_type == "If" else "the first iteration"
                 counted.add(
                     node.op_type,
-                    "sizes of whose outputs are unknown and taken to be those of the first input "
-                    "(store their shapes in the model as value_info)",
+                    f"sizes of whose outputs are unknown and taken to be those of {whose}",
                     names[at],
                 )
     tensors, numbers = numbering.tensors, numbering.numbers
@@ -125,7 +129,7 @@ def _graph(
         tensors=tuple(tensors),
         parameters=frozenset(number for name, number in numbers.items() if name in constants),
         results=tuple(numbers[name] for name in returned if name in numbers),
-        dtype=main_dtype(operators, tensors),
+        dtype=main_dtype(operators, tensors, inside),
         notes=(*notes, *counted.sentences()),
     )
 
@@ -137,6 +141,7 @@ def _operator(
     used: Container[str],
     numbering: _Numbering,
     notes: Notes,
+    inside: MutableMapping[str, Mapping[str, int]],
 ) -> Operator:
     """Return a node as an operator.
 
@@ -148,6 +153,8 @@ def _operator(
         Names of the tensors that somebody reads or the model returns.
     notes
         Takes what was taken for granted.
+    inside
+        Takes the operations in the bodies of control flow, by type.
     """
     reads = tuple(numbering[tensor] if tensor else LEFT_OUT for tensor in reads_of(node))
     writes = tuple(numbering[tensor] for tensor in node.output if tensor in used)
@@ -163,8 +170,10 @@ def _operator(
         numbering.known.integers,
     )
     if bodies(node):
-        count, how = body_flops(node, numbering.known, versions)
-        notes.add(node.op_type, f"control flow as one operator, {how}", name)
+        cost = body_cost(node, numbering.known, versions)
+        count = cost.arithmetic.total()
+        inside[name] = cost.arithmetic
+        notes.add(node.op_type, f"control flow as one operator, {cost.assumptions}", name)
     else:
         count = flops(node.op_type, inputs, outputs, attributes)
         if is_custom(node, versions) and not has_rule(node.op_type):
@@ -205,7 +214,6 @@ def unique_names(graph: GraphProto) -> list[str]:
 def find_constants(graph: GraphProto) -> set[str]:
     """Return the tensors that do not depend on the values of the graph's inputs."""
     constants = {tensor.name for tensor in graph.initializer}
-    constants.update(tensor.values.name for tensor in graph.sparse_initializer)
     for node in graph.node:
         types = {node.op_type, *(inner.op_type for inner in operations_inside(node))}
         fixed = not types & RANDOM_OPS and constants.issuperset(filter(None, reads_of(node)))

@@ -1,26 +1,31 @@
 """Read ONNX models: parsed, open dimensions fixed, functions inlined, shapes inferred.
 
 Outputs of custom operators, which ONNX does not know, are taken to have the shape of the first
-input where the model does not state theirs.
+input where the model does not state theirs; those of control flow, that of the bodies' outputs.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import onnx
-import onnx.checker
-import onnx.inliner
 import onnx.shape_inference
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto
 
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.onnx_constants import fold_constants
-from boundmark.datasets.onnx_control_flow import bodies
-from boundmark.datasets.onnx_operators import domain_of, known_tensors, signature
+from boundmark.datasets.onnx_control_flow import bodies, has_open_trips, output_types, seed_loops
+from boundmark.datasets.onnx_functions import with_functions_inlined
+from boundmark.datasets.onnx_operators import (
+    KnownType,
+    domain_of,
+    known_tensors,
+    set_type,
+    signature,
+)
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
 
@@ -61,6 +66,7 @@ def _inferred_model(
     model: ModelProto, dims: Mapping[str, int]
 ) -> tuple[ModelProto, tuple[str, ...], set[str]]:
     _check_parts(model)
+    _check_dense(model.graph)
     notes = fix_dimensions(model.graph, dims)
     inferred = _with_folded_constants(_inferred(with_functions_inlined(model)))
     model, assumed = _with_assumed_shapes(inferred)
@@ -68,15 +74,16 @@ def _inferred_model(
 
 
 def _with_folded_constants(model: ModelProto) -> ModelProto:
-    """Compute what shapes are computed from, as long as some shape is unknown and that helps."""
-    while _has_unknown_shapes(model.graph) and fold_constants(model.graph):
+    """Compute what shapes and trip counts follow from, as long as some are unknown and it helps."""
+    while _is_open(model.graph) and fold_constants(model.graph):
         model = _inferred(model)
     return model
 
 
-def _has_unknown_shapes(graph: GraphProto) -> bool:
+def _is_open(graph: GraphProto) -> bool:
     types = known_tensors(graph).types
-    return any(name and name not in types for node in graph.node for name in node.output)
+    written = (name for node in graph.node for name in node.output)
+    return any(name and name not in types for name in written) or has_open_trips(graph)
 
 
 def versions_of(model: ModelProto) -> dict[str, int]:
@@ -96,6 +103,16 @@ def _check_parts(model: ModelProto) -> None:
     if missing == "graph" or not model.opset_import:
         raise InvalidInputError(f"{missing} is missing; expected a complete ONNX model.")
     _check_texts(model)
+
+
+def _check_dense(graph: GraphProto) -> None:
+    for sparse in graph.sparse_initializer:
+        raise InvalidInputError(
+            f"sparse initializer {quoted(sparse.values.name)} is not supported; store it dense."
+        )
+    for node in graph.node:
+        for body in bodies(node):
+            _check_dense(body)
 
 
 def _check_texts(message: Message) -> None:
@@ -211,133 +228,6 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
     )
 
 
-# Domain, name and overload.
-_Key: TypeAlias = tuple[str, str, str]
-
-
-@dataclass(frozen=True)
-class InliningLimits:
-    """Largest size of a model with inlined functions; the largest real models are a tenth of that.
-
-    Attributes
-    ----------
-    nodes
-        In the whole model, and in any one function.
-    mebibytes
-        Of the same.
-    depth
-        Of functions that call one another.
-    """
-
-    nodes: int = 2**20
-    mebibytes: int = 1024
-    depth: int = 100
-
-
-@dataclass(frozen=True)
-class _Size:
-    nodes: int = 0
-    bytes: int = 0
-
-    def __add__(self, other: "_Size") -> "_Size":
-        return _Size(self.nodes + other.nodes, self.bytes + other.bytes)
-
-
-def with_functions_inlined(
-    model: ModelProto, limits: InliningLimits = InliningLimits()
-) -> ModelProto:
-    """Return a model with all functions inlined, after its size is counted.
-
-    A file of two kilobytes can hold functions that double at each of a hundred levels.
-
-    Raises
-    ------
-    InvalidInputError
-        If a function calls itself, or the model would be larger than the limits allow.
-    """
-    if not model.functions:
-        return model
-    expansion = _Expansion({_key_of(one): one for one in model.functions}, limits)
-    for key in expansion.functions:
-        expansion.size_of(key, ())
-    expansion.check("the model", expansion.size(model.graph.node, ()))
-    try:
-        return onnx.inliner.inline_local_functions(model)
-    except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInputError(f"expected functions that can be inlined, found {reason}") from (
-            error
-        )
-
-
-@dataclass
-class _Expansion:
-    """Counts what functions become, each once.
-
-    Attributes
-    ----------
-    known
-        Sizes of the functions counted so far.
-    """
-
-    functions: Mapping[_Key, FunctionProto]
-    limits: InliningLimits
-    known: dict[_Key, _Size] = field(default_factory=dict)
-
-    def size_of(self, key: _Key, callers: tuple[_Key, ...]) -> _Size:
-        """Return the size of a function once inlined, given its callers from the outermost on."""
-        if key in self.known:
-            return self.known[key]
-        if key in callers:
-            circle = " -> ".join(map(_shown, (*callers[callers.index(key) :], key)))
-            raise InvalidInputError(
-                f"function {_shown(key)} calls itself ({circle}); expected functions that do not."
-            )
-        if len(callers) >= self.limits.depth:
-            raise InvalidInputError(
-                f"function {_shown(callers[0])} leads to calls nested more than "
-                f"{self.limits.depth} deep."
-            )
-        found = self.size(self.functions[key].node, (*callers, key))
-        self.check(f"function {_shown(key)}", found)
-        self.known[key] = found
-        return found
-
-    def size(self, nodes: Iterable[NodeProto], callers: tuple[_Key, ...]) -> _Size:
-        """Return the size of nodes once inlined, with those of their bodies."""
-        total = _Size()
-        for node in nodes:
-            key = (domain_of(node.domain), node.op_type, node.overload)
-            inside = bodies(node)
-            total += _Size(1, node.ByteSize())
-            for body in inside:
-                total += self.size(body.node, callers)
-            if key in self.functions:
-                total += self.size_of(key, callers)
-        return total
-
-    def check(self, what: str, size: _Size) -> None:
-        """Raise `InvalidInputError` if something is larger than the limits allow."""
-        if size.nodes > self.limits.nodes:
-            raise InvalidInputError(
-                f"{what} has {size.nodes:,} nodes once functions are inlined; expected at most "
-                f"{self.limits.nodes:,}."
-            )
-        if size.bytes > self.limits.mebibytes << 20:
-            raise InvalidInputError(
-                f"{what} has {size.bytes >> 20:,} MiB once functions are inlined; expected at most "
-                f"{self.limits.mebibytes:,}."
-            )
-
-
-def _key_of(function: FunctionProto) -> _Key:
-    return domain_of(function.domain), function.name, function.overload
-
-
-def _shown(key: _Key) -> str:
-    return repr(".".join(filter(None, key)))
-
-
 def is_custom(node: NodeProto, versions: Mapping[str, int]) -> bool:
     """Whether ONNX has no definition of a node's type in the version that the model imports."""
     domain = domain_of(node.domain)
@@ -345,7 +235,7 @@ def is_custom(node: NodeProto, versions: Mapping[str, int]) -> bool:
 
 
 def _with_assumed_shapes(model: ModelProto) -> tuple[ModelProto, set[str]]:
-    """Give outputs of custom operators whose shapes are unknown the shape of the first input.
+    """Give outputs of custom operators and of control flow shapes where these are unknown.
 
     Shapes are inferred again after each round of assumptions, because others follow.
 
@@ -355,10 +245,10 @@ def _with_assumed_shapes(model: ModelProto) -> tuple[ModelProto, set[str]]:
     """
     versions = versions_of(model)
     assumed: set[str] = set()
-    if not any(is_custom(node, versions) for node in model.graph.node):
+    if not any(is_custom(node, versions) or bodies(node) for node in model.graph.node):
         return model, assumed
-    while found := _assume(model.graph, versions):
-        assumed |= found
+    while (is_seeded := seed_loops(model.graph)) or (found := _assume(model.graph, versions)):
+        assumed |= set() if is_seeded else found
         model = _inferred(model)
     return model, assumed
 
@@ -367,24 +257,27 @@ def _assume(graph: GraphProto, versions: Mapping[str, int]) -> set[str]:
     known = known_tensors(graph)
     types = dict(known.types)
     weights = {tensor.name for tensor in graph.initializer}
-    found: dict[str, tuple[tuple[int, ...], int]] = {}
+    found: dict[str, KnownType] = {}
     for node in graph.node:
-        if not is_custom(node, versions) or bodies(node):
+        unknown = [name for name in node.output if name and name not in types]
+        unknown = [name for name in unknown if name not in known.unsupported]
+        if not unknown:
             continue
-        data = [name for name in node.input if name in types and name not in weights]
-        for output in node.output:
-            if output and output not in types and data:
-                found[output] = types[output] = types[data[0]]
+        likely: Iterable[KnownType | None] = ()
+        if bodies(node):
+            likely = output_types(node, replace(known, types=types), versions)
+        elif is_custom(node, versions):
+            data = [name for name in node.input if name in types and name not in weights]
+            likely = [types[data[0]]] * len(node.output) if data else ()
+        for name, kind in zip(node.output, likely, strict=False):
+            if name in unknown and kind is not None:
+                found[name] = types[name] = kind
     kept = [value for value in graph.value_info if value.name not in found]
     del graph.value_info[:]
     graph.value_info.extend(kept)
     stated = {value.name: value for value in graph.output}
-    for name, (shape, element) in found.items():
+    for name, kind in found.items():
         value = stated[name] if name in stated else graph.value_info.add()
         value.name = name
-        value.type.tensor_type.elem_type = element
-        value.type.tensor_type.ClearField("shape")
-        value.type.tensor_type.shape.SetInParent()
-        for extent in shape:
-            value.type.tensor_type.shape.dim.add().dim_value = extent
+        set_type(value, kind)
     return set(found)

@@ -11,17 +11,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import onnx.defs
 import onnx.numpy_helper
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from boundmark.problems.computation_graph import ELEMENT_BITS, AttributeValue, Shape, Tensor
 from boundmark.problems.errors import InvalidInputError
 
 # Of integers that operators are set to, such as axes; longer lists are data.
 MOST_VALUES = 64
+
+# Shape and element type.
+KnownType: TypeAlias = tuple[Shape, int]
 
 _RENAMED = {"float": "float32", "double": "float64"}
 
@@ -36,10 +39,13 @@ class KnownTensors:
         Shape and element type of those of which both are fully known.
     constants
         Those whose values are in the graph itself.
+    unsupported
+        What those are that are no tensors of numbers, e.g. ``"a sequence"``.
     """
 
-    types: Mapping[str, tuple[Shape, int]]
+    types: Mapping[str, KnownType]
     constants: Mapping[str, TensorProto]
+    unsupported: Mapping[str, str]
 
     def describe(self, name: str) -> Tensor:
         """Return the tensor of a name.
@@ -47,8 +53,13 @@ class KnownTensors:
         Raises
         ------
         InvalidInputError
-            If its shape is not known, or its elements are no numbers.
+            If its shape is not known, or it is no tensor of numbers.
         """
+        if name in self.unsupported:
+            raise InvalidInputError(
+                f"{name!r} is {self.unsupported[name]}, which is not supported; "
+                "expected a tensor of numbers."
+            )
         if name not in self.types:
             raise InvalidInputError(
                 f"the shape of tensor {name!r} is unknown; expected one that follows from "
@@ -97,28 +108,73 @@ def _element_type(element: int) -> str:
 
 def known_tensors(graph: GraphProto) -> KnownTensors:
     """Collect types and constants after shape inference."""
-    types = dict(_typed((*graph.value_info, *graph.input, *graph.output)))
+    values = (*graph.value_info, *graph.input, *graph.output)
+    types = dict(_typed(values))
+    unsupported = {value.name: kind for value in values if (kind := _unsupported(value.type))}
     constants = {tensor.name: tensor for tensor in graph.initializer}
     for name, tensor in constants.items():
         types[name] = (tuple(tensor.dims), tensor.data_type)
-    for sparse in graph.sparse_initializer:
-        types[sparse.values.name] = (tuple(sparse.dims), sparse.values.data_type)
+        if tensor.data_type == TensorProto.STRING:
+            unsupported[name] = _STRINGS
     for node in graph.node:
         if node.op_type == "Constant" and node.output:
-            constants.update(
-                (node.output[0], attribute.t)
-                for attribute in node.attribute
-                if attribute.name == "value"
+            constants.update((node.output[0], tensor) for tensor in _values_of(node))
+        source = next((name for name in node.input if name in unsupported), None)
+        if source is not None:
+            # Shapes do not follow from what is none of the tensors of numbers.
+            reason = f"computed from {source!r}, {unsupported[source].rpartition(', ')[2]}"
+            unsupported.update(
+                (name, reason)
+                for name in node.output
+                if name and name not in types and name not in unsupported
             )
-    return KnownTensors(types, constants)
+    return KnownTensors(types, constants, unsupported)
 
 
-def _typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, tuple[Shape, int]]]:
+def _values_of(constant: NodeProto) -> Iterable[TensorProto]:
+    """Yield the value of a Constant, if it is a tensor or integers."""
+    for attribute in constant.attribute:
+        if attribute.name == "value":
+            yield attribute.t
+        elif attribute.name == "value_int":
+            yield onnx.helper.make_tensor("", TensorProto.INT64, (), [attribute.i])
+        elif attribute.name == "value_ints":
+            shape = (len(attribute.ints),)
+            yield onnx.helper.make_tensor("", TensorProto.INT64, shape, attribute.ints)
+
+
+_STRINGS = "a tensor of strings"
+_UNSUPPORTED = {
+    "sequence_type": "a sequence",
+    "optional_type": "an optional",
+    "map_type": "a map",
+    "sparse_tensor_type": "a sparse tensor",
+}
+
+
+def _unsupported(kind: TypeProto) -> str | None:
+    """Return what is neither a tensor of numbers nor unknown."""
+    if kind.tensor_type.elem_type == TensorProto.STRING:
+        return _STRINGS
+    return _UNSUPPORTED.get(kind.WhichOneof("value") or "")
+
+
+def _typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, KnownType]]:
     for value in values:
         kind = value.type.tensor_type
         known = value.type.HasField("tensor_type") and kind.HasField("shape") and kind.elem_type
         if known and all(d.HasField("dim_value") and d.dim_value >= 0 for d in kind.shape.dim):
             yield value.name, (tuple(d.dim_value for d in kind.shape.dim), kind.elem_type)
+
+
+def set_type(value: ValueInfoProto, kind: KnownType) -> None:
+    """State the type of a tensor."""
+    shape, element = kind
+    value.type.tensor_type.elem_type = element
+    value.type.tensor_type.ClearField("shape")
+    value.type.tensor_type.shape.SetInParent()
+    for extent in shape:
+        value.type.tensor_type.shape.dim.add().dim_value = extent
 
 
 # Position of the weights, whose shape ends in that of the window.

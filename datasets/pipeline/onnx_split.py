@@ -95,7 +95,6 @@ class _Cut:
         self.stage_of = {at: stages[names[at]] for at in needed}
         self.known = known_tensors(graph)
         self.initializers = {tensor.name: tensor for tensor in graph.initializer}
-        self.sparse = {tensor.values.name: tensor for tensor in graph.sparse_initializer}
         self.read_in: dict[str, set[int]] = {}
         for at, stage in self.stage_of.items():
             for tensor in reads_of(graph.node[at]):
@@ -127,7 +126,6 @@ class _Cut:
             [self._typed(name) for name in inputs],
             [self._typed(name) for name in (*outputs, *fixed)],
             tensors,
-            sparse_initializer=[self.sparse[name] for name in wanted if name in self.sparse],
         )
         model = onnx.helper.make_model(
             part,

@@ -1,5 +1,6 @@
 """Control flow is one operator: what it computes and reads follows from its bodies."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from boundmark.problems.computation_graph import ComputationGraph
 FLOAT = TensorProto.FLOAT
 
 
-def value(name: str, shape: list[int], element: int = FLOAT) -> onnx.ValueInfoProto:
+def value(
+    name: str, shape: Sequence[int | str] | None, element: int = FLOAT
+) -> onnx.ValueInfoProto:
     """Return a tensor's type."""
     return helper.make_tensor_value_info(name, element, shape)
 
@@ -71,6 +74,7 @@ def test_an_if_costs_its_dearer_branch(tmp_path: Path) -> None:
     assert graph.param_bytes.tolist() == [0, 2 * 64, 0]
     assert graph.read_bytes.tolist() == [48, 48 + 1, 96]
     assert graph.dag.edge_pairs().tolist() == [[0, 1], [1, 2]]
+    assert graph.dtype == "float32"
     (note,) = graph.notes
     assert note == (
         "1 operator of type If, control flow as one operator, costed by the dearer branch: 'if'"
@@ -102,6 +106,7 @@ def test_a_loop_costs_its_trip_count(tmp_path: Path, trips: int | None, how: str
         count = numpy_helper.from_array(np.array(trips, dtype=np.int64), "M")
         graph = loaded(tmp_path, [loop("M")], {"x": [3, 4]}, count)
     assert graph.flops.tolist() == [(trips or 1) * 2 * 3 * 4 * 4]
+    assert graph.dtype == "float32"
     (note,) = graph.notes
     assert how in note
 
@@ -141,6 +146,9 @@ def test_nested_bodies(tmp_path: Path) -> None:
     )
     assert graph.dag.edge_pairs().tolist() == [[0, 1]]
     assert graph.flops.tolist() == [12, 2 * 3 * 4 * 4 + 12]
+    assert graph.dtype == "float32"
+    (note,) = graph.notes
+    assert "dearer branch; inside, If costed by the dearer branch: 'if'" in note
 
 
 def test_control_flow_on_constants_is_a_constant(tmp_path: Path) -> None:
@@ -159,3 +167,149 @@ def test_control_flow_on_constants_is_a_constant(tmp_path: Path) -> None:
     assert graph.names == ("add",)
     assert graph.param_bytes.tolist() == [48]
     assert graph.notes == ()
+
+
+def saved_and_loaded(
+    path: Path,
+    nodes: list[NodeProto],
+    inputs: list[onnx.ValueInfoProto],
+    output: onnx.ValueInfoProto,
+    *constants: TensorProto,
+) -> ComputationGraph:
+    """Return the graph of a model of one output."""
+    model = helper.make_model(
+        helper.make_graph(nodes, "graph", inputs, [output], constants),
+        ir_version=9,
+        opset_imports=[helper.make_opsetid("", 17)],
+    )
+    onnx.save(model, path / "model.onnx")
+    return load(path / "model.onnx")
+
+
+def test_the_type_is_that_of_the_bodies(tmp_path: Path) -> None:
+    """Neither that of the condition, nor of the branch that costs less, nor of the rest."""
+    half = TensorProto.FLOAT16
+    product = helper.make_graph(
+        [
+            helper.make_node("Cast", ["x"], ["xh"], to=half),
+            helper.make_node("MatMul", ["xh", "w"], ["t"]),
+        ],
+        "product",
+        [],
+        [value("t", [3, 4], half)],
+        [numpy_helper.from_array(np.zeros((4, 4), np.float16), "w")],
+    )
+    sums = [helper.make_node("Exp", ["x"], ["s"]), helper.make_node("Cast", ["s"], ["e"], to=half)]
+    cheap = helper.make_graph(sums, "cheap", [], [value("e", [3, 4], half)])
+    node = helper.make_node("If", ["c"], ["out"], then_branch=cheap, else_branch=product)
+    inputs = [value("x", [3, 4]), value("c", [], TensorProto.BOOL)]
+    graph = saved_and_loaded(tmp_path, [node], inputs, value("out", [3, 4], half))
+    assert graph.flops.tolist() == [12 + 2 * 3 * 4 * 4]
+    assert graph.dtype == "float16"
+
+
+def gathering(trips: str, states: Sequence[int | str] | None = (3, 4)) -> list[NodeProto]:
+    """Return a loop that gathers the exponentials of a 3 x 4 tensor, and what reads them.
+
+    Parameters
+    ----------
+    states
+        The shape that the body states.
+    """
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["going"], ["still"]),
+            helper.make_node("Neg", ["v"], ["after"]),
+            helper.make_node("Exp", ["after"], ["one"]),
+        ],
+        "body",
+        [value("i", [], TensorProto.INT64), value("going", [], TensorProto.BOOL),
+         value("v", states)],
+        [value("still", [], TensorProto.BOOL), value("after", states), value("one", states)],
+    )  # fmt: skip
+    loop = helper.make_node("Loop", [trips, "", "x"], ["", "all"], name="loop", body=body)
+    return [loop, helper.make_node("Relu", ["all"], ["out"], name="relu")]
+
+
+@pytest.mark.parametrize(
+    ("before", "trips"),
+    [
+        ([helper.make_node("Constant", [], ["M"], value_int=5)], 5),
+        (
+            [
+                helper.make_node("Shape", ["x"], ["sizes"]),
+                helper.make_node("ReduceProd", ["sizes"], ["M"], keepdims=0),
+            ],
+            12,
+        ),
+        # Only the condition ends it.
+        ([helper.make_node("Constant", [], ["M"], value_int=2**63 - 1)], None),
+    ],
+)
+def test_what_a_loop_gathers(tmp_path: Path, before: list[NodeProto], trips: int | None) -> None:
+    """It is as long as the trip count, which may follow from shapes; unnamed outputs are none."""
+    out = onnx.ValueInfoProto(name="out")
+    graph = saved_and_loaded(tmp_path, [*before, *gathering("M")], [value("x", [3, 4])], out)
+    times = trips or 1
+    assert graph.names == ("loop", "relu")
+    assert graph.flops.tolist() == [times * 2 * 12, times * 12]
+    assert [tensor.shape for tensor in graph.tensors][-1] == (times, 3, 4)
+    cost, sizes = graph.notes
+    assert ("is no constant, costed by one iteration" in cost) == (trips is None)
+    assert "taken to be those of the first iteration: 'loop'" in sizes
+
+
+@pytest.mark.parametrize("states", [None, ("rows", 4)])
+def test_what_a_loop_carries(tmp_path: Path, states: Sequence[int | str] | None) -> None:
+    """It has the size that it begins with, where the body does not state it."""
+    nodes = [helper.make_node("Constant", [], ["M"], value_int=5), *gathering("M", states)]
+    out = onnx.ValueInfoProto(name="out")
+    graph = saved_and_loaded(tmp_path, nodes, [value("x", [3, 4])], out)
+    assert graph.flops.tolist() == [5 * 2 * 12, 5 * 12]
+
+
+def test_branches_of_different_sizes(tmp_path: Path) -> None:
+    """Outputs have the size of the dearer branch, as in decoders with and without a cache."""
+
+    def decoder(name: str, past: int) -> GraphProto:
+        read = ["x"] * past
+        nodes = [
+            helper.make_node("Concat", read, [f"{name}cache"], axis=0),
+            helper.make_node("MatMul", [f"{name}cache", "w"], [f"{name}out"]),
+        ]
+        outputs = [value(f"{name}{part}", [f"{name}rows", 4]) for part in ("out", "cache")]
+        return helper.make_graph(nodes, name, [], outputs)
+
+    node = helper.make_node(
+        "If", ["c"], ["y", "cache"], name="if",
+        then_branch=decoder("t", 2), else_branch=decoder("e", 5),
+    )  # fmt: skip
+    graph = saved_and_loaded(
+        tmp_path,
+        [node, helper.make_node("Add", ["y", "cache"], ["out"], name="add")],
+        [value("x", ["batch", 4]), value("c", [], TensorProto.BOOL)],
+        value("out", ["all", 4]),
+        weights("w", 4, 4),
+    )
+    assert graph.flops.tolist() == [5 * 2 * 4 * 4, 5 * 4]
+    assert graph.output_bytes.tolist() == [2 * 5 * 16, 5 * 16]
+    assert "those of the dearer branch: 'if'" in graph.notes[-1]
+
+
+def test_operators_of_unknown_shapes_inside(tmp_path: Path) -> None:
+    """They cost nothing, and how many there are is said."""
+    body = helper.make_graph(
+        [
+            helper.make_node("NonZero", ["x"], ["places"]),
+            helper.make_node("Neg", ["places"], ["negative"]),
+            helper.make_node("Exp", ["x"], ["t"]),
+        ],
+        "body",
+        [],
+        [value("t", [3, 4])],
+    )
+    node = helper.make_node("If", ["c"], ["out"], then_branch=body, else_branch=branch("e", 0))
+    relu = helper.make_node("Neg", ["x"], ["r"])
+    graph = loaded(tmp_path, [relu, node], {"x": [3, 4], "c": []})
+    assert graph.flops.tolist() == [12, 12]
+    assert "inside, 2 of unknown shapes cost nothing" in graph.notes[0]

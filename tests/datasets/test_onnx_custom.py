@@ -6,7 +6,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from boundmark.datasets.onnx_file import load
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph
 
 
 def loaded(path: Path, count: int, *, is_stated: bool) -> ComputationGraph:
@@ -59,3 +59,33 @@ def test_stated_sizes_are_used(tmp_path: Path) -> None:
     assert graph.output_bytes.tolist() == [8, 8]
     (note,) = graph.notes
     assert note.startswith("1 operator of type com.example.Mystery")
+
+
+def test_outputs_without_a_name_are_none(tmp_path: Path) -> None:
+    """Also where some node leaves out an input, which has the same empty name."""
+    norm = helper.make_node(
+        "SkipSimplifiedLayerNormalization", ["a", "x"], ["n", "", "", "r"], domain="com.microsoft"
+    )
+    nodes = [
+        helper.make_node("Neg", ["x"], ["a"]),
+        norm,
+        helper.make_node("Clip", ["n", "", "most"], ["c"]),
+        helper.make_node("Add", ["c", "r"], ["out"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [8, 16])],
+        [onnx.ValueInfoProto(name="out")],
+        [helper.make_tensor("most", TensorProto.FLOAT, [], [1.0])],
+    )
+    model = helper.make_model(
+        graph,
+        ir_version=9,
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)],
+    )
+    onnx.save(model, tmp_path / "model.onnx")
+    read = load(tmp_path / "model.onnx")
+    assert [tensor.name for tensor in read.tensors] == ["x", "a", "n", "r", "most", "c", "out"]
+    assert [len(operator.writes) for operator in read.operators] == [1, 2, 1, 1]
+    assert read.operators[2].reads == (2, LEFT_OUT, 4)

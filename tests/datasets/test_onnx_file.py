@@ -328,6 +328,49 @@ def _only_constants(path):
     save(path, [helper.make_node("Relu", ["w"], ["a"])], {"x": [8]}, {"a": [8]}, {"w": floats(8)})
 
 
+def _sparse(path):
+    save(path, [helper.make_node("MatMul", ["x", "w"], ["a"])], {"x": [2, 4]}, {"a": [2, 4]})
+    model = onnx.load(path)
+    values = numpy_helper.from_array(floats(1), "w")
+    places = numpy_helper.from_array(np.zeros(1, np.int64), "places")
+    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [4, 4]))
+    onnx.save(model, path)
+
+
+def _sequence(path):
+    nodes = [
+        helper.make_node("SequenceConstruct", ["x", "x"], ["s"]),
+        helper.make_node("ConcatFromSequence", ["s"], ["a"], axis=0),
+    ]
+    save(path, nodes, {"x": [8]}, {"a": [16]})
+
+
+def _constant_sequence(path):
+    nodes = [
+        helper.make_node("SequenceConstruct", ["w", "w"], ["s"]),
+        helper.make_node("ConcatFromSequence", ["s"], ["c"], axis=0),
+        helper.make_node("Add", ["x", "c"], ["a"]),
+    ]
+    save(path, nodes, {"x": [16]}, {"a": [16]}, {"w": floats(8)})
+
+
+def _optional(path):
+    nodes = [
+        helper.make_node("Optional", ["x"], ["o"]),
+        helper.make_node("OptionalGetElement", ["o"], ["a"]),
+    ]
+    save(path, nodes, {"x": [8]}, {"a": [8]})
+
+
+def _text_of_any_shape(path):
+    nodes = [
+        helper.make_node("Cast", ["x"], ["s"], to=TensorProto.STRING),
+        helper.make_node("StringNormalizer", ["s"], ["t"], case_change_action="LOWER"),
+        helper.make_node("Cast", ["t"], ["a"], to=TensorProto.FLOAT),
+    ]
+    save(path, nodes, {"x": [8]}, {"a": [8]})
+
+
 def _text(path):
     save(
         path, [helper.make_node("Identity", ["x"], ["a"])], {"x": [8]}, {"a": [8]}, element="STRING"
@@ -363,7 +406,15 @@ def _no_text(old, new):
         (_two_producers, "tensor 'a' is produced by nodes 'Relu_0' and 'Neg_1'; expected one"),
         (_unknown_shape, "the shape of tensor '(where|a)' is unknown; expected one that follows"),
         (_only_constants, "the graph has no nodes; expected at least one"),
-        (_text, "tensor '(x|a)' has elements of type string; expected numbers"),
+        (
+            _text,
+            "'(x|a)' is a tensor of strings, which is not supported; expected a tensor of numbers",
+        ),
+        (_text_of_any_shape, "'[st]' is a tensor of strings, which is not supported"),
+        (_sparse, "sparse initializer 'w' is not supported; store it dense"),
+        (_sequence, "'s' is a sequence, which is not supported"),
+        (_constant_sequence, "'c' is computed from 's', a sequence, which is not supported"),
+        (_optional, "'o' is an optional, which is not supported"),
         (_enormous, "of node 'Relu_0' .* 64 bits"),
     ],
 )
