@@ -21,6 +21,7 @@ from boundmark.problems.devices import (
     costed,
     find_device,
     fusing,
+    substitutes,
 )
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import naming
@@ -348,7 +349,7 @@ def choose(
         isinstance(source, Instance),
         used.name if used else "",
         _costs(chosen, source, used),
-        (*model.notes, *_of_another_dtype(source, used)),
+        (*model.notes, *_on_dtypes(source, used)),
     )
 
 
@@ -382,13 +383,17 @@ def _with_device(
     return others, used
 
 
-def _of_another_dtype(source: object, device: Device | Cluster | None) -> tuple[str, ...]:
-    """Return a note if efficiencies are those of another type of arithmetic."""
-    devices = device.devices if isinstance(device, Cluster) else (device,) if device else ()
-    tables = [one.efficiency for one in devices if one.efficiency is not None]
-    if not tables or not isinstance(source, ComputationGraph) or source.dtype in tables[0].dtypes:
+def _on_dtypes(source: object, device: Device | Cluster | None) -> tuple[str, ...]:
+    """Return notes if devices or efficiencies are for another type than the model's arithmetic."""
+    if device is None or not isinstance(source, ComputationGraph):
         return ()
+    instead = substitutes(device, source.dtype)
+    devices = device.devices if isinstance(device, Cluster) else (device,)
+    tables = [one.efficiency for one in devices if one.efficiency is not None]
+    if not tables or source.dtype in tables[0].dtypes:
+        return instead
     return (
+        *instead,
         f"efficiencies were measured in {' and '.join(tables[0].dtypes)}, and the model computes "
         f"in {source.dtype}",
     )

@@ -13,7 +13,7 @@ from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.resolve import load_file, load_member
 from boundmark.problems.catalog import methods, problems
-from boundmark.problems.devices import Cluster, Device, fusing
+from boundmark.problems.devices import Cluster, Device, fusing, substitutes
 from boundmark.problems.errors import (
     BoundmarkError,
     InvalidInputError,
@@ -353,6 +353,7 @@ class Suite:
                 device.name if device else "",
                 (
                     *getattr(source, "notes", ()),
+                    *(substitutes(device, source.dtype) if device else ()),
                     *getattr(instance, "notes", ()),
                 ),
             )

@@ -195,7 +195,7 @@ def from_program(program: Any) -> ComputationGraph:
     Raises
     ------
     InvalidInputError
-        If it has an operator that boundmark does not know.
+        If it has control flow, or sizes that depend on the data.
     """
     from boundmark.datasets.kernel_recognition import with_kernels
     from boundmark.datasets.zoo.export.graph_module import functional, to_graph
@@ -221,8 +221,8 @@ def from_module(module: Any, example_inputs: object) -> ComputationGraph:
     Raises
     ------
     InvalidInputError
-        If there are no inputs, torch cannot export the module, or it has an operator that boundmark
-        does not know.
+        If there are no inputs, torch cannot export the module, or it has control flow, or sizes
+        that depend on the data.
     """
     return from_program(recorded(module, example_inputs))
 

@@ -34,8 +34,8 @@ def load(path: Path, largest_program: int = 2**28) -> ComputationGraph:
     Raises
     ------
     InvalidInputError
-        If the file holds no program, or the program has an operator that `zoo.export.aten` does
-        not know, control flow, sizes that depend on the data, or writes into parts of a tensor.
+        If the file holds no program, or the program has control flow, sizes that depend on the
+        data, or writes into parts of a tensor.
     """
     with naming(path):
         return graph_of(content(path, largest_program))[0]

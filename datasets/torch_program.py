@@ -54,7 +54,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "max_pool2d_with_indices": _POOL,
     **dict.fromkeys((f"avg_pool{n}d" for n in (1, 2, 3)), _POOL),
     **dict.fromkeys(("layer_norm", "group_norm"), _NORMALISATION),
-    "cat": {"dim": 0},
+    **{name: {"dim": 0} for name in ("cat", "concat", "concatenate")},
     "slice": {"dim": 0, "start": None, "step": 1},
 }
 

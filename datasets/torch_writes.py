@@ -10,7 +10,8 @@ _VIEWS = (
     "alias as_strided chunk contiguous detach diagonal expand expand_as flatten imag lift_fresh "
     "movedim moveaxis narrow permute positive real reshape select slice split split_with_sizes "
     "squeeze swapaxes swapdims t to transpose type_as unbind unflatten unfold unsqueeze view "
-    "view_as dropout feature_dropout"
+    "view_as dropout feature_dropout adjoint broadcast_to conj dsplit hsplit mH mT matrix_H "
+    "numpy_T ravel reshape_as tensor_split view_as_complex view_as_real vsplit"
 )
 VIEWS = frozenset(_VIEWS.split())
 

@@ -1,6 +1,6 @@
 """Devices, links and clusters: what cost models need to know about hardware (docs/devices.md)."""
 
-from boundmark.problems.devices.cluster import Cluster, Device, Link
+from boundmark.problems.devices.cluster import Cluster, Device, Link, substitutes
 from boundmark.problems.devices.efficiency import EfficiencyTable, efficiency_of
 from boundmark.problems.devices.measured_times import FORMAT as TIMES_FORMAT
 from boundmark.problems.devices.registry import (
@@ -39,4 +39,5 @@ __all__ = [
     "is_device_file",
     "load_device_file",
     "shipped",
+    "substitutes",
 ]

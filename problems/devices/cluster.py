@@ -19,6 +19,21 @@ import numpy.typing as npt
 from boundmark.problems.devices.efficiency import EfficiencyTable
 from boundmark.problems.errors import InvalidInputError
 
+# What a device computes in instead of a type that it has no rate for: the first of these that it
+# has one for. All hold a type's values but for float16, in which servers of models make users run
+# those in bfloat16.
+INSTEAD: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "int4": ("int8", "float16", "float32", "float64"),
+        "int8": ("float16", "float32", "float64"),
+        "uint8": ("int8", "float16", "float32", "float64"),
+        "float8": ("float16", "float32", "float64"),
+        "bfloat16": ("float16", "float32", "float64"),
+        "float16": ("float32", "float64"),
+        "float32": ("float64",),
+    }
+)
+
 
 @dataclass(frozen=True)
 class Link:
@@ -100,20 +115,30 @@ class Device:
         check_non_negative(self.op_overhead, "op_overhead")
         object.__setattr__(self, "peak_rate", MappingProxyType(dict(self.peak_rate)))
 
+    def used_dtype(self, dtype: str) -> str:
+        """Return the dtype in which the device does the arithmetic of a model in some dtype.
+
+        That is the same, or else the first of `INSTEAD` that the device has a rate for; the same if
+        it has none for any.
+        """
+        choices = (dtype, *INSTEAD.get(dtype, ()))
+        return next((one for one in choices if one in self.peak_rate), dtype)
+
     def rate(self, dtype: str) -> float:
-        """Return the peak rate in a dtype.
+        """Return the peak rate in a dtype, or in that which the device uses instead.
 
         Raises
         ------
         InvalidInputError
             If the device has none.
         """
-        if dtype not in self.peak_rate:
+        used = self.used_dtype(dtype)
+        if used not in self.peak_rate:
             raise InvalidInputError(
                 f"device {self.name!r} has no peak rate for {dtype}; "
                 f"expected one of {', '.join(self.peak_rate)}."
             )
-        return self.peak_rate[dtype]
+        return self.peak_rate[used]
 
 
 def check_positive(value: float, field: str) -> None:
@@ -225,6 +250,21 @@ class Cluster:
             Link(float(self.bandwidth[pair]), float(self.latency[pair]), self.source)
             for pair in itertools.permutations(range(len(self.members)), 2)
         ]
+
+
+def substitutes(hardware: Device | Cluster, dtype: str) -> tuple[str, ...]:
+    """Return a sentence for each kind of device that computes a model's dtype in another one.
+
+    None for devices with measured times, which need no rate.
+    """
+    devices = (hardware,) if isinstance(hardware, Device) else hardware.devices
+    used = {one.name: one.used_dtype(dtype) for one in devices if one.measured is None}
+    return tuple(
+        f"device {name} has no peak rate for {dtype}: it computes in {other}, the next type that "
+        "it has"
+        for name, other in used.items()
+        if other != dtype
+    )
 
 
 def close_to_full_mesh(

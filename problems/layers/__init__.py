@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.devices import substitutes
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.assignment import NAMING, TABLE, LayerAssignment, Stage
 from boundmark.problems.layers.chain import MOST_DEVICES, LayerChain, Origin
@@ -84,6 +85,9 @@ def _instance(
         tensor_parallel=max(fleet.degrees), smallest_tensor_parallel=min(fleet.degrees),
     )  # fmt: skip
     chain = chain_of(source, workload, fleet, memory_percent)
+    if not source.has_times and costs != MEASURED:
+        for kind in dict.fromkeys(fleet.kinds):
+            taken += substitutes(kind, source.dtype)
     origin = Origin(
         cost_words(fleet, costs, source), source.describe(), (*taken, *fleet.notes),
         phase, batch, context,

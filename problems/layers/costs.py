@@ -14,9 +14,6 @@ from boundmark.problems.ticks import NANOSECONDS
 
 ROOFLINE, MEASURED = "roofline", "measured"
 
-# Devices without it compute models in bfloat16 in float16, as servers of models make users choose.
-_INSTEAD = {"bfloat16": "float16"}
-
 
 def chain_of(
     model: LayerModel, workload: Workload, fleet: Fleet, memory_percent: int
@@ -157,8 +154,6 @@ def _seconds(layer: LayerFacts, on: _StageDevice, dtype: str) -> float:
         return math.fsum(device.measured[name] for name in layer.operators)
     if layer.seconds:
         return _measured(layer, device)
-    if dtype not in device.peak_rate and dtype in _INSTEAD:
-        dtype = _INSTEAD[dtype]
     rate, bandwidth = on.degree * device.rate(dtype), on.degree * device.memory_bandwidth
     computing = math.fsum(
         max(one.flops / rate, one.moved / bandwidth) + device.op_overhead

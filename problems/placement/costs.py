@@ -21,9 +21,9 @@ DEFAULT_CLUSTER = "moirai-inter-server"
 def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> PlacementGraph:
     """Return the graph with its costs in nanoseconds, each rounded once.
 
-    A device without a peak rate for the graph's dtype computes in the next wider type that it has,
-    and notes say so; one without any supports the operators that do no arithmetic. Parameters take
-    memory in bytes all the time, and tensors while they are live: see `live_memory`.
+    A device without a peak rate for the graph's dtype, or one that it uses instead, supports the
+    operators that do no arithmetic. Parameters take memory in bytes all the time, and tensors while
+    they are live: see `live_memory`.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
             f"{hardware.name!r} is a single device; problem 'placement' needs a cluster, "
             f"e.g. {DEFAULT_CLUSTER}."
         )
-    devices = [_able(device, graph.dtype) for device in hardware.devices]
+    devices = hardware.devices
     producers = graph.producers.tolist()
     readers: dict[int, set[int]] = {}
     for node, operator in enumerate(graph.operators):
@@ -67,52 +67,6 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
         tensor_memory=frozen(tensor_bytes),
         result_memory=frozen(unread),
         fusing=_fused_costs(graph, devices, moved),
-        notes=_substitutes(graph.dtype, hardware),
-    )
-
-
-# What a type's values fit into, from the narrowest to the widest.
-WIDER = {
-    "int4": ("int8", "float16", "float32", "float64"),
-    "int8": ("float16", "float32", "float64"),
-    "uint8": ("int8", "float16", "float32", "float64"),
-    "float8": ("float16", "float32", "float64"),
-    "bfloat16": ("float32", "float64"),
-    "float16": ("float32", "float64"),
-    "float32": ("float64",),
-}
-
-
-def _substitute(device: Device, dtype: str) -> str:
-    """Return the element type that a device uses instead of one that it has no rate for.
-
-    That is the next wider one that it has a rate for; the same type where it has that or none.
-    """
-    if dtype in device.peak_rate:
-        return dtype
-    return next((wider for wider in WIDER.get(dtype, ()) if wider in device.peak_rate), dtype)
-
-
-def _able(device: Device, dtype: str) -> Device:
-    """Return a device with a rate for a dtype, if it has one for that or a wider one."""
-    used = _substitute(device, dtype)
-    if used == dtype:
-        return device
-    return replace(device, peak_rate={**device.peak_rate, dtype: device.peak_rate[used]})
-
-
-def _substitutes(dtype: str, cluster: Cluster) -> tuple[str, ...]:
-    """Return a sentence for each kind of device that computes in another type."""
-    used = {
-        device.name: _substitute(device, dtype)
-        for device in cluster.devices
-        if device.measured is None
-    }
-    return tuple(
-        f"device {name} has no peak rate for {dtype}: it computes in {wider}, the next wider type "
-        "that it has"
-        for name, wider in used.items()
-        if wider != dtype
     )
 
 
@@ -130,13 +84,8 @@ def _fused_costs(
         return None
     is_free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])
     traffic = np.where(is_free, 0, graph.read_bytes + graph.param_bytes + graph.output_bytes)
-    arithmetic = np.stack(
-        [
-            np.where(is_free, 0.0, graph.flops / device.peak_rate.get(graph.dtype, 1.0))
-            for device in devices
-        ],
-        axis=1,
-    )
+    rates = [device.peak_rate.get(device.used_dtype(graph.dtype), 1.0) for device in devices]
+    arithmetic = np.stack([np.where(is_free, 0.0, graph.flops / rate) for rate in rates], axis=1)
     return FusedCosts(
         arithmetic,
         frozen(traffic),
@@ -151,7 +100,7 @@ def _fused_costs(
 def _durations(graph: ComputationGraph, device: Device) -> IntArray:
     """Return the ticks of each operator, shape (n,)."""
     # A measured operator is supported, whatever the dtype.
-    if device.measured is not None or graph.dtype in device.peak_rate:
+    if device.measured is not None or device.used_dtype(graph.dtype) in device.peak_rate:
         return to_nanoseconds(operation_seconds(graph, device))
     # Any rate will do for those without arithmetic.
     other = replace(device, peak_rate={graph.dtype: 1.0})

@@ -330,7 +330,6 @@ def coarsen(graph: PlacementGraph, rules: FusionRules, transfers: str) -> Coarse
         ),
         tensor_memory=graph.tensor_memory[tensor] if graph.is_live else graph.tensor_memory,
         result_memory=results,
-        notes=graph.notes,
     )
     return CoarseGraph(graph, chains, coarse)
 

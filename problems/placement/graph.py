@@ -100,8 +100,6 @@ class PlacementGraph:
         What each operator writes and nobody reads, shape (n,), likewise.
     fusing
         What the time of a fused operator follows from; None if it is that of its operators.
-    notes
-        What was taken for granted of the devices, as sentences.
     """
 
     duration: IntArray
@@ -119,7 +117,6 @@ class PlacementGraph:
     tensor_memory: IntArray = field(default_factory=_nothing)
     result_memory: IntArray = field(default_factory=_nothing)
     fusing: FusedCosts | None = None
-    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("duration", "producer", "size", "times"):

@@ -142,11 +142,6 @@ class PlacementInstance(StoredInstance):
         return said
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Assumptions about the devices, as sentences."""
-        return self.graph.notes
-
-    @property
     def is_redundant(self) -> bool:
         """Whether transfers could be shared, and operators not fused, without a difference.
 

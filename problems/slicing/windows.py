@@ -116,9 +116,11 @@ def _softmax(reading: Reading) -> Window:
 
 
 def _concatenation(reading: Reading) -> Window:
-    if reading.attributes["axis"] == CHANNEL_DIMENSION and reading.axis == CHANNELS:
+    # Not every reader knows the axis.
+    axis = reading.attributes.get("axis")
+    if axis == CHANNEL_DIMENSION and reading.axis == CHANNELS:
         return Window(1, -reading.offset, 1, 1, 1)
-    if reading.attributes["axis"] != CHANNEL_DIMENSION:
+    if axis != CHANNEL_DIMENSION:
         return whole_of(reading)
     return _each_index(reading)
 
@@ -136,7 +138,9 @@ def _reshaping(reading: Reading) -> Window:
 
 
 def _transposition(reading: Reading) -> Window:
-    permutation = reading.attributes["perm"]
+    permutation = reading.attributes.get("perm")
+    if permutation is None:
+        return whole_of(reading)
     if reading.axis == HEIGHT:
         return SAME
     is_kept = permutation[CHANNEL_DIMENSION] == CHANNEL_DIMENSION
@@ -201,9 +205,8 @@ def _followed(
     if height == NO_HEIGHT:
         return NO_HEIGHT
     if operator.op_type == "Transpose":
-        permutation = operator.attributes["perm"]
-        assert isinstance(permutation, tuple)
-        return permutation.index(height)
+        permutation = operator.attributes.get("perm")
+        return permutation.index(height) if isinstance(permutation, tuple) else NO_HEIGHT
     tail = len(before) - height
     place = len(after) - tail
     is_kept = place > CHANNEL_DIMENSION and after[place:] == before[height:]

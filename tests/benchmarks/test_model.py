@@ -206,6 +206,28 @@ def test_efficiencies_of_another_dtype_are_said_to_be() -> None:
         assert any(said in note for note in chosen.notes) == is_said
 
 
+@pytest.mark.parametrize(
+    ("problem", "device", "given"),
+    [
+        ("pipeline", "raspberry-pi-4", {"k": 2}),
+        ("placement", "raspberry-pi-4-gigabit", {}),
+        ("slicing", "raspberry-pi-4-gigabit", {}),
+    ],
+)
+def test_devices_without_the_type_are_named(
+    problem: str, device: str, given: dict[str, int]
+) -> None:
+    """Whatever the problem, they compute in a wider type, and a note says so."""
+    for dtype, is_said in (("float16", True), ("float32", False)):
+        model = Model(halves(dtype), "m", "file", "m", find_device(device))
+        chosen = choose(model, given, problem, are_texts=False)
+        assert chosen.notes == is_said * (
+            "device raspberry-pi-4 has no peak rate for float16: it computes in float32, the next "
+            "type that it has",
+        )
+        assert chosen.named(chosen.make(given)).notes == chosen.notes
+
+
 def test_costs_of_graphs_with_costs_cannot_be_chosen() -> None:
     """They came with the model."""
     graph = PipelineGraph.without_parameters(

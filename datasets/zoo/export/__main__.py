@@ -15,6 +15,7 @@ from boundmark.datasets.graph_rows import GraphOrigin
 from boundmark.datasets.zoo.export import language, own, vision
 from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.datasets.zoo.export.recipe import Recipe, exported
+from boundmark.problems.errors import InvalidInputError
 
 RECIPES = (*vision.RECIPES, *language.RECIPES, *own.RECIPES, *language.TRAINING)
 
@@ -46,6 +47,9 @@ def write(recipe: Recipe, out: Path) -> str:
     """Write one graph and its line of the index, and return a summary."""
     result = exported(recipe)
     graph = to_graph(result.program, result.prefix)
+    if graph.notes:
+        # A published graph with guessed operations would be worth less than none.
+        raise InvalidInputError(graph.notes[0])
     origin = GraphOrigin(recipe.source, dict(recipe.configuration), versions(), result.parameters)
     content = to_parquet(graph, origin)
     out.mkdir(parents=True, exist_ok=True)

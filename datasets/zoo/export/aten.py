@@ -1,8 +1,8 @@
 """Translate operators of torch's ATen library to ONNX: names and attributes.
 
-An operator that is not in the tables here is an error: a graph with guessed operations would be
-worth less than none. Functions that return attributes take the arguments by torch's names and the
-shapes of the tensors that the operator reads, in the order of ONNX, and of those that it writes.
+An operator that is not in the tables here is costed by the bytes that it moves. Functions that
+return attributes take the arguments by torch's names and the shapes of the tensors that the
+operator reads, in the order of ONNX, and of those that it writes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -197,6 +197,15 @@ def _attention(inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
     return 2 * keys * (prod(query) + prod(outputs[0])) + 5 * prod(query[:-1]) * keys
 
 
+def _recurrent(inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+    """Count what each matrix does in a step, and an addition and a function for each gate's unit.
+
+    A layer and direction has two matrices (gates * units, ...), of inputs and of the state.
+    """
+    matrices = [shape for shape in inputs[1:] if shape is not None and len(shape) == 2]
+    return prod(inputs[0][:-1]) * sum(2 * prod(shape) + shape[0] for shape in matrices)
+
+
 # Operators whose result is their first argument, or a copy that a runtime does not make.
 SAME = frozenset(
     {"alias", "clone", "contiguous", "detach", "dropout", "feature_dropout", "lift_fresh_copy"}
@@ -223,6 +232,16 @@ _ELEMENTWISE: Mapping[str, str] = {
     "mish": "Mish", "sin": "Sin", "softplus": "Softplus", "sqrt": "Sqrt", "sub": "Sub",
     "tanh": "Tanh", "where": "Where", "masked_fill": "Where",
     "bernoulli": "Bernoulli", "isinf": "IsInf", "isnan": "IsNaN", "log1p": "Log",
+    "absolute": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh",
+    "atan": "Atan", "atan2": "Atan2", "atanh": "Atanh", "__xor__": "Xor", "bitwise_xor": "Xor",
+    "celu": "Celu", "clip": "Clip", "cosh": "Cosh", "divide": "Div", "erfc": "Erf", "exp2": "Pow",
+    "expm1": "Exp", "fmod": "Mod", "greater": "Greater", "greater_equal": "GreaterOrEqual",
+    "hardshrink": "Shrink", "isfinite": "IsInf", "less": "Less", "less_equal": "LessOrEqual",
+    "log10": "Log", "log2": "Log", "log_sigmoid": "LogSigmoid", "logical_xor": "Xor",
+    "multiply": "Mul", "nan_to_num": "Where", "negative": "Neg", "not_equal": "Not", "outer": "Mul",
+    "selu": "Selu", "sgn": "Sign", "sinh": "Sinh", "softshrink": "Shrink", "square": "Mul",
+    "subtract": "Sub", "tan": "Tan", "threshold": "ThresholdedRelu", "true_divide": "Div",
+    "trunc": "Floor",
 }  # fmt: skip
 
 _MOVED: Mapping[str, str] = {
@@ -238,14 +257,36 @@ _MOVED: Mapping[str, str] = {
     "select_scatter": "ScatterND", "copy": "Identity", "repeat_interleave": "Expand",
     "unfold": "Slice", "im2col": "Slice", "stack": "Concat", "tril": "Trilu", "triu": "Trilu",
     "movedim": "Transpose", "as_strided": "Slice",
+    "broadcast_tensors": "Expand", "broadcast_to": "Expand", "diagonal": "Slice",
+    "hstack": "Concat", "index_copy": "ScatterElements", "index_fill": "ScatterElements",
+    "mT": "Transpose", "masked_scatter": "ScatterElements", "moveaxis": "Transpose",
+    "narrow": "Slice", "numpy_T": "Transpose", "ravel": "Reshape", "reflection_pad3d": "Pad",
+    "replication_pad1d": "Pad", "replication_pad2d": "Pad", "replication_pad3d": "Pad",
+    "scatter_add": "ScatterElements", "scatter_reduce": "ScatterElements",
+    "take_along_dim": "GatherElements", "tensor_split": "Split", "tile": "Tile",
+    "unsafe_chunk": "Split", "unsafe_split": "Split", "view_as_complex": "Reshape",
+    "view_as_real": "Reshape", "vstack": "Concat",
+}  # fmt: skip
+
+# Of their second argument, only the shape or the type counts.
+_LIKE: Mapping[str, str] = {
+    "expand_as": "Expand", "reshape_as": "Reshape", "type_as": "Cast", "view_as": "Reshape",
 }  # fmt: skip
 
 _REDUCTIONS: Mapping[str, str] = {
     "sum": "ReduceSum", "mean": "ReduceMean", "amax": "ReduceMax", "amin": "ReduceMin",
     "max": "ReduceMax", "min": "ReduceMin", "argmax": "ArgMax", "argmin": "ArgMin",
     "logsumexp": "ReduceLogSumExp", "linalg_vector_norm": "ReduceL2", "prod": "ReduceProd",
-    "all": "ReduceMin", "any": "ReduceMax",
+    "all": "ReduceMin", "any": "ReduceMax", "count_nonzero": "ReduceSum", "linalg_norm": "ReduceL2",
+    "nanmean": "ReduceMean", "nansum": "ReduceSum", "norm": "ReduceL2",
 }  # fmt: skip
+
+_THREE_STEPS: Mapping[str, str] = {"addcdiv": "Addcdiv", "addcmul": "Addcmul", "lerp": "Lerp"}
+
+_RECURRENT: Mapping[str, str] = {"gru": "GRU", "lstm": "LSTM", "rnn_relu": "RNN", "rnn_tanh": "RNN"}
+
+# A packed sequence is called `data`.
+_OF_RECURRENT = ("input", "data", "params", "hx")
 
 # What makes new tensors of no input; folded away but for those that take a shape from an input.
 _CREATED = (
@@ -256,7 +297,11 @@ _CREATED = (
 RULES: Mapping[str, AtenRule] = {
     **{name: AtenRule(kind) for name, kind in _ELEMENTWISE.items()},
     **{name: AtenRule(kind) for name, kind in _MOVED.items()},
+    **{name: AtenRule(kind, ("self",)) for name, kind in _LIKE.items()},
     **{name: AtenRule(kind, attributes=axes) for name, kind in _REDUCTIONS.items()},
+    # Sum, difference, square and sum.
+    **dict.fromkeys(("var", "var_mean"), AtenRule("Var", ("self",), axes, _per_input(4))),
+    **dict.fromkeys(("std", "std_mean"), AtenRule("Std", ("self",), axes, _per_input(4))),
     **dict.fromkeys(_CREATED.split(), AtenRule("ConstantOfShape", reads=())),
     **dict.fromkeys(
         ("conv1d", "conv2d", "conv3d", "convolution"),
@@ -269,7 +314,12 @@ RULES: Mapping[str, AtenRule] = {
     "linear": AtenRule("Gemm", ("input", "weight", "bias"), transposed_b, _gemm),
     "addmm": AtenRule("Gemm", ("mat1", "mat2", "self"), count=_gemm),
     "baddbmm": AtenRule("MatMul", ("batch1", "batch2", "self")),
-    **dict.fromkeys(("matmul", "mm", "bmm"), AtenRule("MatMul")),
+    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot"), AtenRule("MatMul")),
+    # Rows of the first matrix meet one of several matrices each, those of experts.
+    **dict.fromkeys(
+        ("_grouped_mm", "transformers.grouped_mm_fallback.default"), AtenRule("MatMul")
+    ),
+    **{name: AtenRule(kind, _OF_RECURRENT, count=_recurrent) for name, kind in _RECURRENT.items()},
     "einsum": AtenRule("Einsum", attributes=equation),
     "scaled_dot_product_attention": AtenRule(
         "Attention", ("query", "key", "value", "attn_mask"), count=_attention
@@ -307,6 +357,10 @@ RULES: Mapping[str, AtenRule] = {
         ],
         AtenRule("AveragePool", ("self",), of_adaptive_pool),
     ),
+    **dict.fromkeys(
+        ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"),
+        AtenRule("MaxPool", ("self",), of_adaptive_pool),
+    ),
     "glu": AtenRule("Glu", count=_per_output(2)),
     "embedding": AtenRule("Gather", ("weight", "indices")),
     **dict.fromkeys(
@@ -315,9 +369,16 @@ RULES: Mapping[str, AtenRule] = {
     "t": AtenRule("Transpose", attributes=swapped),
     "permute": AtenRule("Transpose", attributes=permuted),
     "slice": AtenRule("Slice", attributes=sliced),
-    "cat": AtenRule("Concat", attributes=axis),
+    **dict.fromkeys(("cat", "concat", "concatenate"), AtenRule("Concat", attributes=axis)),
     "cumsum": AtenRule("CumSum", ("self",)),
-    "topk": AtenRule("TopK", ("self",), count=_per_input(1)),
+    "cumprod": AtenRule("CumProd", ("self",)),
+    # ONNX sorts by taking all elements.
+    **dict.fromkeys(
+        ("topk", "sort", "argsort", "msort"), AtenRule("TopK", ("self",), count=_per_input(1))
+    ),
+    **dict.fromkeys(("histc", "bincount"), AtenRule("Histogram", ("self",), count=_per_input(1))),
+    "one_hot": AtenRule("OneHot", ("self",), count=_per_output(0)),
+    **{name: AtenRule(kind, count=_per_output(3)) for name, kind in _THREE_STEPS.items()},
     "diff": AtenRule("Sub", ("self",)),
     "upsample_bilinear2d": AtenRule("Resize", ("input",), count=_per_output(7)),
     "upsample_bicubic2d": AtenRule("Resize", ("input",), count=_per_output(35)),

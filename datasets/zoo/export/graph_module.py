@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.datasets.file_format import main_dtype
-from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME
+from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME, AtenRule
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import MOST_NAMES, InvalidInputError, quoted
 
 # A value of the recorded program: the number of a tensor, several of them, or no tensor.
 Value: TypeAlias = int | tuple[int | None, ...] | None
@@ -60,24 +60,37 @@ class _Recorded:
         Tensors that depend on no input of the model.
     operators
         With numbers of tensors.
+    unknown
+        Types of those that the tables do not have.
     """
 
     tensors: list[Tensor] = field(default_factory=list)
     constants: set[int] = field(default_factory=set)
     operators: list[Operator] = field(default_factory=list)
+    unknown: set[str] = field(default_factory=set)
 
     def add(self, name: str, value: Any) -> int:
         dtype = str(value.dtype).removeprefix("torch.")
-        shape = tuple(int(extent) for extent in value.shape)
+        shape = tuple(map(_size, value.shape))
         self.tensors.append(Tensor(name, shape, _DTYPES.get(dtype, dtype)))
         return len(self.tensors) - 1
+
+
+def _size(extent: Any) -> int:
+    try:
+        return int(extent)
+    except RuntimeError as error:
+        raise InvalidInputError(
+            f"the size {quoted(str(extent))} depends on the data; expected fixed sizes."
+        ) from error
 
 
 def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
     """Return the graph of an exported program.
 
     What depends on no input is folded into constants. Checks, copies that change nothing, and what
-    no output depends on are left out.
+    no output depends on are left out. Operators that the tables of `aten` do not know are costed by
+    the bytes that they move; a note names them.
 
     Parameters
     ----------
@@ -90,7 +103,7 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
     Raises
     ------
     InvalidInputError
-        If it has an operator that the tables of `aten` do not know.
+        If it has control flow, or sizes that depend on the data.
     """
     return with_origins(program, prefix)[0]
 
@@ -180,7 +193,11 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     if node.target is operator.getitem:
         several = values[node.args[0]]
         return several[node.args[1]] if isinstance(several, tuple) else several
-    packet = getattr(node.target, "_opname", str(node.target))
+    if getattr(node.target, "namespace", "") == "higher_order":
+        raise InvalidInputError(
+            f"{node.target}: control flow is not supported; expected operators."
+        )
+    packet = _packet(node.target)
     result = node.meta.get("val")
     if packet in CHECKS or not _has_tensor(result):
         return None
@@ -190,16 +207,13 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     rule = RULES.get(packet)
     reads = _reads(rule.reads if rule else None, arguments, values)
     is_constant = {number for number in reads if number != LEFT_OUT} <= recorded.constants
-    if rule is None and not is_constant:
-        raise InvalidInputError(
-            f"operator {node.target} is unknown, so that its operations cannot be counted; "
-            "expected one that boundmark knows: export the model to ONNX, where unknown operators "
-            "are costed by the bytes that they move."
-        )
-    if rule is None or is_constant:
+    if is_constant:
         value, written = _results(recorded, names.constant(node), result)
         recorded.constants.update(written)
         return value
+    if rule is None:
+        rule = AtenRule(str(node.target).rpartition(".")[0], count=lambda inputs, outputs: 0)
+        recorded.unknown.add(rule.op_type)
     name = names.operator(node, rule.op_type)
     value, written = _results(recorded, name, result)
     shapes = [None if x == LEFT_OUT else recorded.tensors[x].shape for x in reads]
@@ -210,6 +224,12 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
         Operator(name, rule.op_type, count, tuple(reads), tuple(written), attributes)
     )
     return value
+
+
+def _packet(target: Any) -> str:
+    """Return the short name of an ATen operator, such as ``add``; others may be called alike."""
+    text = str(target)
+    return str(getattr(target, "_opname", text)) if text.startswith("aten.") else text
 
 
 def _results(recorded: _Recorded, name: str, result: Any) -> tuple[Value, list[int]]:
@@ -232,18 +252,15 @@ def _has_tensor(value: Any) -> bool:
     return any(isinstance(one, RecordedTensor) for one in values)
 
 
+_MAY_CHANGE_NOTHING = frozenset(
+    {"_to_copy", "to", "view", "_unsafe_view", "reshape", "expand", "slice", "pad"}
+    | {"broadcast_to", "expand_as", "narrow", "ravel", "reshape_as", "type_as", "view_as"}
+)
+
+
 def _changes_nothing(packet: str, node: Any) -> bool:
     """Whether shape and type of a view, slice or cast are those of its input."""
-    if packet not in {
-        "_to_copy",
-        "to",
-        "view",
-        "_unsafe_view",
-        "reshape",
-        "expand",
-        "slice",
-        "pad",
-    }:
+    if packet not in _MAY_CHANGE_NOTHING:
         return False
     before, after = node.args[0].meta["val"], node.meta["val"]
     return before.dtype == after.dtype and before.shape == after.shape
@@ -354,4 +371,16 @@ def _without_unneeded(recorded: _Recorded, outputs: Iterable[int]) -> Computatio
         parameters=frozenset(numbers[x] for x in recorded.constants if x in numbers),
         results=tuple(dict.fromkeys(numbers[x] for x in returned if x in numbers)),
         dtype=main_dtype(operators, tensors),
+        notes=_on_unknown([one.op_type for one in operators if one.op_type in recorded.unknown]),
     )
+
+
+def _on_unknown(op_types: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on operators of types that the tables do not have, if there are any."""
+    counted = [f"{quoted(kind)} ({often})" for kind, often in Counter(op_types).items()]
+    if not counted:
+        return ()
+    more = [f"{len(counted) - MOST_NAMES} more"] if len(counted) > MOST_NAMES else []
+    listed = ", ".join(counted[:MOST_NAMES] + more)
+    what = "operator is" if len(op_types) == 1 else "operators are"
+    return (f"{len(op_types)} {what} unknown, costed by the bytes read and written: {listed}",)

@@ -261,3 +261,63 @@ def test_no_gpu(tmp_path: Path) -> None:
         pytest.skip("there is a GPU")
     with pytest.raises(BoundmarkError, match="torch finds no GPU"):
         runnable(torch_archives.write(tmp_path, two_layers()), device="cuda")
+
+
+class Unknown(nn.Module):
+    """A product, distances, of which boundmark does not count the operations, and a sort."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x: Any) -> Any:
+        """Return sorted distances between rows."""
+        found = self.layer(x)
+        return torch.sort(torch.cdist(found, found))[0].type_as(x)
+
+
+def test_unknown_operators_run(tmp_path: Path) -> None:
+    """They have calls like others, and names that a module, its program and a file share."""
+    inputs = (torch.randn(4, 8),)
+    module = Unknown().eval()
+    path = tmp_path / "net.pt2"
+    recorded = torch.export.export(module, inputs)
+    torch.export.save(recorded, path)
+    loaded = boundmark.load(module, example_inputs=inputs)
+    assert "'aten.cdist' (1)" in loaded.notes[0]
+    for net in (module, recorded, path):
+        found = runnable(net, None if net is path else inputs, "cpu")
+        assert found.graph.names == ("layer/Gemm", "aten.cdist", "TopK")
+        assert found.graph.names == loaded.source.names
+        assert all(found.nodes)
+        with torch.no_grad():
+            assert found.module(*found.inputs)[0].shape == (4, 4)
+
+
+class Chosen(nn.Module):
+    """A branch."""
+
+    def forward(self, x: Any) -> Any:
+        """Return one of two sums."""
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+class Found(nn.Module):
+    """A result whose size nobody knows before."""
+
+    def forward(self, x: Any) -> Any:
+        """Return places."""
+        return torch.nonzero(x).float()
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        (Chosen(), "control flow is not supported; expected operators"),
+        (Found(), "the size 'u0' depends on the data; expected fixed sizes"),
+    ],
+)
+def test_what_has_no_costs_is_refused(module: nn.Module, expected: str) -> None:
+    """Control flow and sizes that depend on data end in a sentence, in memory as in files."""
+    with pytest.raises(InvalidInputError, match=expected):
+        boundmark.load(module, example_inputs=(torch.randn(3, 3),))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from graphs import ROUND_DEVICE
 
-from boundmark.problems.devices import Cluster, Link
+from boundmark.problems.devices import Cluster, Link, substitutes
 from boundmark.problems.errors import InvalidInputError
 
 DEVICES = {"a": ROUND_DEVICE, "b": ROUND_DEVICE, "c": ROUND_DEVICE}
@@ -103,5 +103,31 @@ def test_rates_are_read_only() -> None:
     """A device is the same wherever it is used."""
     with pytest.raises(TypeError):
         ROUND_DEVICE.peak_rate["int8"] = 1.0  # type: ignore[index]
-    with pytest.raises(InvalidInputError, match="'round' has no peak rate for int8; expected one"):
-        ROUND_DEVICE.rate("int8")
+    with pytest.raises(InvalidInputError, match="'round' has no peak rate for int64; expected one"):
+        ROUND_DEVICE.rate("int64")
+
+
+@pytest.mark.parametrize(
+    ("rates", "dtype", "used"),
+    [
+        ({"float64": 1.0, "float32": 2.0, "float16": 3.0}, "float32", "float32"),
+        ({"float64": 1.0, "float32": 2.0}, "float16", "float32"),
+        ({"float64": 1.0, "float16": 3.0}, "float32", "float64"),
+        ({"float32": 2.0, "float16": 3.0}, "bfloat16", "float16"),
+        ({"float16": 3.0}, "float32", None),
+    ],
+)
+def test_a_type_without_a_rate(rates: dict[str, float], dtype: str, used: str | None) -> None:
+    """A narrower type's rate is no substitute; of the wider ones, the first counts, with a note."""
+    device = dataclasses.replace(ROUND_DEVICE, peak_rate=rates)
+    if used is None:
+        assert substitutes(device, dtype) == ()
+        with pytest.raises(InvalidInputError, match=f"no peak rate for {dtype}; expected one of"):
+            device.rate(dtype)
+        return
+    assert device.rate(dtype) == rates[used]
+    said = f"device round has no peak rate for {dtype}: it computes in {used}, the next type that"
+    assert [note.startswith(said) for note in substitutes(device, dtype)] == [True] * (
+        used != dtype
+    )
+    assert substitutes(dataclasses.replace(device, measured={"a": 1.0}), dtype) == ()

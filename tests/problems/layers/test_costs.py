@@ -1,10 +1,12 @@
 """Costs of layers on devices and groups of them, computed by hand."""
 
+from typing import Any
+
 import pytest
 
 from boundmark.problems.devices import Link
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
+from boundmark.problems.layers import PROBLEM, LayerFacts, LayerModel, Operation, Workload
 from boundmark.problems.layers.costs import chain_of
 from boundmark.problems.layers.fleet import Fleet, read_fleet
 
@@ -103,3 +105,20 @@ def test_models_without_all_reduces_are_not_split() -> None:
     """Times of groups would leave out what these send to each other."""
     with pytest.raises(InvalidInputError, match="does not say what its layers send within a group"):
         times(read_fleet("1x2xA100"), Dense(0))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "device", "used"),
+    [("float16", "raspberry-pi-4", "float32"), ("bfloat16", "T4", "float16")],
+)
+def test_a_type_without_a_rate(dtype: str, device: str, used: str) -> None:
+    """Devices compute in another type, with a note."""
+    other, same = Dense(0), Dense(0)
+    other.dtype, same.dtype = dtype, used
+    given = {"devices": f"2x{device}"}
+    made: list[Any] = [PROBLEM.maker(one)(given) for one in (other, same)]
+    found, expected = made
+    assert found.chain.time.tolist() == expected.chain.time.tolist()
+    said = f"has no peak rate for {dtype}: it computes in {used}, the next type that it has"
+    assert [said in note for note in found.notes if "peak rate" in note] == [True]
+    assert not any("peak rate" in note for note in expected.notes)

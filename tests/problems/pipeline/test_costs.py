@@ -108,12 +108,12 @@ def test_absurd_hardware_is_refused(changes: dict[str, Any], expected: str) -> N
         pipeline_graph(small_graph(), dataclasses.replace(ROUND_DEVICE, **changes))
 
 
-def test_unknown_dtype_is_named() -> None:
-    """A device without a rate for the model's type cannot be guessed at."""
-    with pytest.raises(
-        InvalidInputError, match="no peak rate for bfloat16; expected one of float32"
-    ):
-        pipeline_graph(small_graph("bfloat16"), ROUND_DEVICE)
+def test_the_next_wider_type() -> None:
+    """A device without a rate for the model's type uses a wider one; without that, it is named."""
+    wide = replace(ROUND_DEVICE, peak_rate={"float64": 5e8})
+    assert pipeline_graph(small_graph(), wide).work.tolist() == [10020, 820, 0]
+    with pytest.raises(InvalidInputError, match="no peak rate for float32; expected one of int8"):
+        pipeline_graph(small_graph(), replace(ROUND_DEVICE, peak_rate={"int8": 1e9}))
 
 
 def drawn(dice: random.Random, nodes: int) -> PipelineGraph:

@@ -212,3 +212,10 @@ def test_measured_times_are_refused() -> None:
             model(("Relu", ["x"], IMAGE, {}), x=IMAGE),
             replace(CLUSTER, devices=(measured, *others)),
         )
+
+
+def test_the_next_wider_type() -> None:
+    """A Raspberry Pi computes a model in float16 at its rate of float32."""
+    graph = load("squeezenet")
+    assert "float16" not in CLUSTER.devices[0].peak_rate
+    assert of(replace(graph, dtype="float16")).work.tolist() == of(graph).work.tolist()
