@@ -64,7 +64,7 @@ def of_model(model: ModelProto, dims: Mapping[str, int] = NO_DIMS) -> Computatio
 
 
 def _of_inferred(
-    model: ModelProto, notes: tuple[str, ...], assumed: Container[str]
+    model: ModelProto, notes: tuple[str, ...], assumed: Mapping[str, str]
 ) -> ComputationGraph:
     lift_weights(model.graph)
     return _graph(model.graph, versions_of(model), assumed, notes)
@@ -86,7 +86,10 @@ class _Numbering:
 
 
 def _graph(
-    graph: GraphProto, versions: Mapping[str, int], assumed: Container[str], notes: tuple[str, ...]
+    graph: GraphProto,
+    versions: Mapping[str, int],
+    assumed: Mapping[str, str],
+    notes: tuple[str, ...],
 ) -> ComputationGraph:
     """Return the graph of operators.
 
@@ -95,7 +98,7 @@ def _graph(
     versions
         Of the operator sets, by domain.
     assumed
-        Names of the tensors whose shapes were taken for granted.
+        What the shapes of tensors were taken to be, as clauses, if they were taken for granted.
     notes
         What was taken for granted so far.
     """
@@ -114,15 +117,9 @@ def _graph(
         with naming(f"node {names[at]!r}"):
             node = graph.node[at]
             operators.append(_operator(node, names[at], versions, used, numbering, counted, inside))
-            if any(tensor in assumed for tensor in node.output):
-                whose = "the first input (store their shapes in the model as value_info)"
-                if bodies(node):
-                    whose = "the dearer branch" if node.op_type == "If" else "the first iteration"
-                counted.add(
-                    node.op_type,
-                    f"sizes of whose outputs are unknown and taken to be those of {whose}",
-                    names[at],
-                )
+            for reason in {assumed.get(tensor): None for tensor in node.output}:
+                if reason:
+                    counted.add(node.op_type, reason, names[at])
     tensors, numbers = numbering.tensors, numbering.numbers
     return ComputationGraph(
         operators=tuple(operators),

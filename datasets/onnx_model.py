@@ -1,7 +1,8 @@
 """Read ONNX models: parsed, open dimensions fixed, functions inlined, shapes inferred.
 
 Outputs of custom operators, which ONNX does not know, are taken to have the shape of the first
-input where the model does not state theirs; those of control flow, that of the bodies' outputs.
+input where the model does not state theirs; those of control flow, that of the bodies' outputs;
+those whose sizes depend on data, such as how many objects are found, the largest possible.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,12 +14,18 @@ import onnx
 import onnx.shape_inference
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorShapeProto
 
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.onnx_constants import fold_constants
 from boundmark.datasets.onnx_control_flow import bodies, has_open_trips, output_types, seed_loops
 from boundmark.datasets.onnx_functions import with_functions_inlined
+from boundmark.datasets.onnx_open_sizes import (
+    AS_LARGE,
+    computed_size,
+    former_types,
+    largest_types,
+)
 from boundmark.datasets.onnx_operators import (
     KnownType,
     domain_of,
@@ -35,7 +42,7 @@ LONGEST_VECTOR = 2**20
 
 def inferred_model(
     source: Path | ModelProto, dims: Mapping[str, int]
-) -> tuple[ModelProto, tuple[str, ...], set[str]]:
+) -> tuple[ModelProto, tuple[str, ...], Mapping[str, str]]:
     """Read a model, inline its functions and infer the shapes of its tensors.
 
     Parameters
@@ -46,7 +53,7 @@ def inferred_model(
     Returns
     -------
     The model, without weights that are in other files; what was taken for granted, as sentences;
-    and the names of tensors whose shapes were.
+    and for each tensor whose shape was, what it was taken to be, as a clause.
 
     Raises
     ------
@@ -64,7 +71,7 @@ def inferred_model(
 
 def _inferred_model(
     model: ModelProto, dims: Mapping[str, int]
-) -> tuple[ModelProto, tuple[str, ...], set[str]]:
+) -> tuple[ModelProto, tuple[str, ...], Mapping[str, str]]:
     _check_parts(model)
     _check_dense(model.graph)
     notes = fix_dimensions(model.graph, dims)
@@ -171,6 +178,7 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
     """Give every open dimension of a graph's inputs a size, and note the assumed ones.
 
     Dimensions without a name are called after the input and their position, e.g. ``input_ids.0``.
+    One that is a sum or product of others, such as ``past + sequence``, follows from these.
 
     Parameters
     ----------
@@ -192,31 +200,45 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
                 f"dimension {quoted(name)} is {quoted(size)}; expected 1 to {LARGEST_SIZE}."
             )
     initial = {tensor.name for tensor in graph.initializer}
-    named: dict[str, int] = {}
-    open_names: dict[str, None] = {}
+    open_dims: dict[str, list[TensorShapeProto.Dimension]] = {}
     for value in graph.input:
         if value.name in initial:
             continue
         for at, dim in enumerate(value.type.tensor_type.shape.dim):
-            if not dim.HasField("dim_param") and dim.dim_value >= 1:
-                continue
-            name = dim.dim_param or f"{value.name}.{at}"
-            open_names[name] = None
-            size = dims.get(name, 1)
-            if dim.dim_param:
-                named[name] = size
-            dim.dim_value = size
-    unknown = [name for name in dims if name not in open_names]
+            if dim.HasField("dim_param") or dim.dim_value < 1:
+                open_dims.setdefault(dim.dim_param or f"{value.name}.{at}", []).append(dim)
+    sizes = {name: dims.get(name, 1) for name in open_dims}
+    others = {name: size for name, size in sizes.items() if name.isidentifier()}
+    computed = {}
+    for name in open_dims:
+        follows = None if name in dims or name in others else computed_size(name, others)
+        if follows is not None:
+            if not 1 <= follows <= LARGEST_SIZE:
+                raise InvalidInputError(
+                    f"dimension {quoted(name)} is {follows}; expected 1 to {LARGEST_SIZE}."
+                )
+            computed[name] = sizes[name] = follows
+    open_names = [name for name in open_dims if name not in computed]
+    unknown = [name for name in dims if name not in open_dims]
     if unknown:
         known = ", ".join(open_names) or "none: the sizes of all inputs are fixed"
         raise UnknownDimensionError(
             f"there is no open dimension {quoted(unknown[0])}; the model has {known}.",
             (*open_names,),
         )
+    for name, found in open_dims.items():
+        for dim in found:
+            dim.dim_value = sizes[name]
     for value in (*graph.value_info, *graph.output):
         for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param in named:
-                dim.dim_value = named[dim.dim_param]
+            named = sizes.get(dim.dim_param) if dim.dim_param else None
+            if dim.dim_param and named is None:
+                named = computed_size(dim.dim_param, others)
+            if named is not None and named >= 0:
+                dim.dim_value = named
+            elif dim.HasField("dim_value") and dim.dim_value < 0:
+                # Some exporters mark what is open so.
+                dim.ClearField("dim_value")
     assumed = [name for name in open_names if name not in dims]
     if not assumed:
         return ()
@@ -234,44 +256,66 @@ def is_custom(node: NodeProto, versions: Mapping[str, int]) -> bool:
     return not signature(node.op_type, versions.get(domain, 0), domain).version
 
 
-def _with_assumed_shapes(model: ModelProto) -> tuple[ModelProto, set[str]]:
-    """Give outputs of custom operators and of control flow shapes where these are unknown.
+def _with_assumed_shapes(model: ModelProto) -> tuple[ModelProto, Mapping[str, str]]:
+    """Give outputs shapes where these are unknown but can be taken for granted.
 
     Shapes are inferred again after each round of assumptions, because others follow.
 
     Returns
     -------
-    The model, and the names of the outputs.
+    The model, and for each such output a clause that says what was taken.
     """
     versions = versions_of(model)
-    assumed: set[str] = set()
-    if not any(is_custom(node, versions) or bodies(node) for node in model.graph.node):
-        return model, assumed
+    assumed: dict[str, str] = {}
     while (is_seeded := seed_loops(model.graph)) or (found := _assume(model.graph, versions)):
-        assumed |= set() if is_seeded else found
+        assumed |= {} if is_seeded else found
         model = _inferred(model)
     return model, assumed
 
 
-def _assume(graph: GraphProto, versions: Mapping[str, int]) -> set[str]:
+# Of custom operators.
+_AS_FIRST = (
+    "sizes of whose outputs are unknown and taken to be those of the first input (store their "
+    "shapes in the model as value_info)"
+)
+
+
+def _assume(graph: GraphProto, versions: Mapping[str, int]) -> dict[str, str]:
+    """Give unknown outputs shapes that follow from the known ones, in one pass.
+
+    Returns
+    -------
+    For each output whose shape was changed, what was taken for granted; empty if nothing was.
+    """
     known = known_tensors(graph)
     types = dict(known.types)
+    seen = replace(known, types=types)
     weights = {tensor.name for tensor in graph.initializer}
     found: dict[str, KnownType] = {}
+    reasons: dict[str, str] = {}
     for node in graph.node:
         unknown = [name for name in node.output if name and name not in types]
         unknown = [name for name in unknown if name not in known.unsupported]
         if not unknown:
             continue
         likely: Iterable[KnownType | None] = ()
+        reason = ""
         if bodies(node):
-            likely = output_types(node, replace(known, types=types), versions)
+            likely = output_types(node, seen, versions)
+            whose = "the dearer branch" if node.op_type == "If" else "the first iteration"
+            reason = f"sizes of whose outputs are unknown and taken to be those of {whose}"
         elif is_custom(node, versions):
             data = [name for name in node.input if name in types and name not in weights]
             likely = [types[data[0]]] * len(node.output) if data else ()
+            reason = _AS_FIRST
+        elif exact := former_types(node, seen, versions.get("", 0)):
+            likely = exact
+        else:
+            likely, reason = largest_types(node, seen), AS_LARGE
         for name, kind in zip(node.output, likely, strict=False):
             if name in unknown and kind is not None:
                 found[name] = types[name] = kind
+                reasons[name] = reason
     kept = [value for value in graph.value_info if value.name not in found]
     del graph.value_info[:]
     graph.value_info.extend(kept)
@@ -280,4 +324,4 @@ def _assume(graph: GraphProto, versions: Mapping[str, int]) -> set[str]:
         value = stated[name] if name in stated else graph.value_info.add()
         value.name = name
         set_type(value, kind)
-    return set(found)
+    return reasons

@@ -103,7 +103,10 @@ def arithmetic_dtype(dtype: str) -> str:
     """Return the name under which devices state their rate for a type of elements.
 
     Signed and unsigned integers have one rate, and so have all kinds of float8, float6 and float4.
+    Complex numbers are computed by their parts.
     """
+    if dtype.startswith("complex"):
+        return f"float{int(dtype.removeprefix('complex')) // 2}"
     for name in ("float8", "float6", "float4"):
         # float64 begins like float6e2m3.
         if dtype.startswith(f"{name}e"):
