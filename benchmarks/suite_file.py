@@ -141,7 +141,7 @@ def _read(name: str, folder: Path | None = None) -> "_Reader":
         return _parsed(name, (_shipped() / f"{name}.toml").read_text())
     path = folder / name if folder else Path(name)
     try:
-        text = path.read_text()
+        text = path.read_text("utf-8-sig")
     except FileNotFoundError as error:
         raise InvalidInputError(
             f"{path} does not exist; expected a suite as a TOML file, or a name from "

@@ -125,7 +125,36 @@ def read_bytes(path: Path, expected: str = "a graph", most_bytes: int | None = N
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
     if not content:
         raise InvalidInputError(f"{path} is empty; expected {expected}.")
+    with naming(path):
+        refuse_stand_in(content[:LONGEST_MARK])
     return content
+
+
+# Bytes that tell what stands in a file's place.
+LONGEST_MARK = 64
+
+
+def refuse_stand_in(start: bytes) -> None:
+    """Refuse what downloads leave in the place of a file.
+
+    Parameters
+    ----------
+    start
+        The first `LONGEST_MARK` bytes of the file, or all of them.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are those of a pointer of Git LFS, or of a page in HTML.
+    """
+    if start.startswith(b"version https://git-lfs.github.com/spec/"):
+        raise InvalidInputError(
+            "it is a pointer of Git LFS; expected the file itself, which `git lfs pull` fetches."
+        )
+    if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        raise InvalidInputError(
+            "it is a page in HTML, as of a failed download; expected the file itself."
+        )
 
 
 @contextmanager

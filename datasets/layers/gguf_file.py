@@ -27,10 +27,21 @@ from boundmark.datasets.layers.transformer import (
     Transformer,
 )
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.files import naming
+from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
 from boundmark.problems.layers.chain import MOST_LAYERS
 
 MAGIC = b"GGUF"
+
+# The kind of content that files of before 2024 all have, without saying so.
+MODEL = "model"
+
+# Other kinds, by general.type.
+_CONTENTS = {
+    "adapter": "an adapter (LoRA), which is added to a model",
+    "mmproj": "the projector of a model for images or sound",
+    "imatrix": "an importance matrix, which quantisation uses",
+    "vocab": "a vocabulary only",
+}
 
 # More is no header that anybody has written.
 MOST_ENTRIES = 2**20
@@ -145,9 +156,14 @@ def _other_parts(path: Path, facts: Mapping[str, Any]) -> list[Path]:
 
 def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Stored]]:
     """Return the metadata and the tensors; raises as `load` does."""
-    if file.read(4) != MAGIC:
+    start = file.read(LONGEST_MARK)
+    refuse_stand_in(start)
+    file.seek(len(MAGIC))
+    if not start.startswith(MAGIC):
         raise InvalidInputError("it does not begin with 'GGUF'; expected a GGUF file.")
     version, tensors, entries = _unpack(file, "<IQQ")
+    if version in (2 << 24, 3 << 24):
+        raise InvalidInputError("its numbers are big-endian; expected a little-endian GGUF file.")
     if version not in (2, 3):
         raise InvalidInputError(f"its version is {version}; expected 2 or 3.")
     if max(tensors, entries) > MOST_ENTRIES:
@@ -189,6 +205,12 @@ class _Reader:
             raise InvalidInputError(
                 f"general.architecture is {quoted(kind)}; expected a text in the metadata."
             )
+        content = facts.get("general.type", MODEL)
+        if content != MODEL:
+            raise InvalidInputError(
+                f"it holds {_CONTENTS.get(str(content), quoted(content))}; expected a model, whose "
+                "general.type is 'model'."
+            )
         self.kind, self.tensors = kind, tensors
         self.fields = Fields(
             {
@@ -199,6 +221,11 @@ class _Reader:
             f"{kind}.",
         )
         self.notes: list[str] = []
+        if f"{kind}.embedding_length" not in facts:
+            raise InvalidInputError(
+                f"{kind}.embedding_length is missing; expected the dimensions of a language model, "
+                f"which the architecture {quoted(kind)} has not, or not here."
+            )
         self.width = self.fields.integer("embedding_length", low=1, high=MOST)
         count = self.fields.integer("block_count", low=1, high=MOST_LAYERS - 2)
         coming = self.fields.integer("nextn_predict_layers", low=0, high=count - 1, default=0)
@@ -303,13 +330,16 @@ class _Reader:
         self, at: int, own: Mapping[str, Stored], window: int, family: Family
     ) -> Attention | Recurrence | None:
         fields = self.fields
-        heads = self._of_layer("attention.head_count", at, 0, MOST, None)
-        shared = self._of_layer("attention.head_count_kv", at, 0, MOST, heads)
         if any(name.startswith("ssm_") for name in own):
             inner = fields.integer("ssm.inner_size", low=1, high=MOST)
             state = fields.integer("ssm.state_size", low=1, high=MOST)
             conv = fields.integer("ssm.conv_kernel", low=1, high=1024)
+            # Models without any attention have no number of heads, or 0.
+            for unused in ("attention.head_count", "attention.head_count_kv"):
+                fields.value(unused)
             return Recurrence(inner * (state + conv - 1), inner * (6 * state + 2 * conv))
+        heads = self._of_layer("attention.head_count", at, 0, MOST, None)
+        shared = self._of_layer("attention.head_count_kv", at, 0, MOST, heads)
         if not heads or not shared:
             return None
         if heads % shared and not fields.has("attention.kv_lora_rank"):

@@ -75,6 +75,11 @@ def load(path: str | Path) -> ListedLayers:
                 f"there are {len(rows) - 1:,} layers; expected at most {MOST_LAYERS:,}."
             )
         header = [_column(cell.strip()) for cell in rows[0]] if rows else []
+        separator = next((one for one in ";\t" if one in "".join(header)), None)
+        if separator is not None:
+            raise InvalidInputError(
+                f"columns are separated by {separator!r}; expected commas, and points in numbers."
+            )
         for name in header:
             if name not in ("layer", *NUMBERS) and not name.startswith(MEASURED):
                 raise InvalidInputError(

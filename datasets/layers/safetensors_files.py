@@ -15,7 +15,7 @@ from typing import Any
 
 from boundmark.datasets.layers.transformer import Block, Matrix, Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.files import naming
+from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
 from boundmark.problems.json_documents import json_object
 
 INDEX = "model.safetensors.index.json"
@@ -101,7 +101,10 @@ def _files(folder: Path) -> tuple[list[Path], list[str]]:
 def _header(path: Path) -> Mapping[str, tuple[int, int]]:
     """Return the number of dimensions and the bytes of each tensor."""
     with path.open("rb") as file:
-        start = file.read(8)
+        mark = file.read(LONGEST_MARK)
+        refuse_stand_in(mark)
+        start = mark[:8]
+        file.seek(len(start))
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
         if not 2 <= length <= LONGEST_HEADER:
             raise InvalidInputError(

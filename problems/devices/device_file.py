@@ -140,7 +140,7 @@ def read_document(path: Path) -> Mapping[str, Any]:
     content = read_bytes(path, expected="devices or clusters")
     with naming(path):
         try:
-            document = tomllib.loads(content.decode(), parse_float=Decimal)
+            document = tomllib.loads(content.decode("utf-8-sig"), parse_float=Decimal)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InvalidInputError(f"expected TOML, found {error}.") from error
         check_fields(document, ["devices", "clusters"])

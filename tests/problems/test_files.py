@@ -69,3 +69,23 @@ def test_what_is_damaged(content: bytes) -> None:
     """A sentence, whatever gzip raises."""
     with pytest.raises(RefusedFileError, match="it cannot be decompressed"):
         decompressed(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n",
+            "a pointer of Git",
+        ),
+        (b"\n<!DOCTYPE HTML><html>404</html>", "a page in HTML, as of a failed download"),
+        (b"<html>", "a page in HTML"),
+    ],
+)
+def test_what_downloads_leave_in_a_file_s_place(
+    tmp_path: Path, content: bytes, expected: str
+) -> None:
+    """Nobody has to find out why a file that is there cannot be parsed."""
+    (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(InvalidInputError, match=f"model.onnx: it is {expected}.*; expected the"):
+        read_bytes(tmp_path / "model.onnx")

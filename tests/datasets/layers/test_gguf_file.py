@@ -28,6 +28,7 @@ def header(
     layers: Iterable[int] | None = None,
     kind: str = "llama",
     parts: int = 0,
+    content: str = "",
     more: Sequence[tuple[str, tuple[int, ...], int]] = (),
 ) -> bytes:
     """Return a header of a small model like Llama, with four-bit blocks."""
@@ -55,6 +56,8 @@ def header(
         ),
     ]
     tensors += more
+    if content:
+        entries.append(text("general.type") + struct.pack("<I", 8) + text(content))
     if parts:
         entries.append(text("split.count") + struct.pack("<IH", 2, parts))
     listed = [
@@ -81,11 +84,34 @@ def test_layers_have_the_bytes_of_their_tensors(tied: bool, tmp_path: Path) -> N
     assert model.tied(workload) == (((0, LAYERS + 1, embedding),) if tied else ())
 
 
+def test_models_without_attention(tmp_path: Path) -> None:
+    """Mamba's headers say that there are 0 heads."""
+    path = tmp_path / "model.gguf"
+    numbers = {
+        "attention.head_count": 0, "attention.head_count_kv": -1, "ssm.inner_size": 512,
+        "ssm.state_size": 16, "ssm.conv_kernel": 4,
+    }  # fmt: skip
+    more = [(f"blk.{at}.ssm_in.weight", (WIDTH, 1024), F32) for at in range(LAYERS)]
+    path.write_bytes(header(kind="mamba", change=numbers, more=more, content="model"))
+    model = load_file(path)
+    assert all(isinstance(block.mixer, Recurrence) for block in model.blocks)
+    assert not model.notes
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         (b"GGML" + header()[4:], "does not begin with 'GGUF'"),
         (header(version=9), "its version is 9; expected 2 or 3"),
+        (header(version=3 << 24), "its numbers are big-endian; expected"),
+        (
+            header(content="adapter"),
+            r"it holds an adapter \(LoRA\), which is added to a model; exp",
+        ),
+        (header(content="mmproj"), "it holds the projector of a model for images or sound; exp"),
+        (header(content="odd"), "it holds 'odd'; expected a model, whose general.type is 'model'"),
+        (header(kind="flux", change={"embedding_length": -1}), "which the architecture 'flux' has"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "it is a pointer of Git LFS"),
         (header()[:200], "it ends within the header"),
         (header(change={"block_count": -1}), "llama.block_count is missing; expected an integer"),
         (header(change={"block_count": 0}), "llama.block_count is 0; expected an integer from 1"),

@@ -65,6 +65,8 @@ def test_a_table_of_too_many_layers(tmp_path: Path) -> None:
         (MEASURED.replace("0.007", "nan"), "A10", "row 3 is 'nan'; expected a number from 0"),
         (MEASURED.replace("weights", "bytez"), "A10", "column 'bytez'; expected layer, weights"),
         (MEASURED.replace("0.007,", ""), "A10", "row 3 has 5 cells; expected 6"),
+        ("layer;weights\na;1,5\n", "A10", "columns are separated by ';'; expected commas"),
+        ("layer\tweights\na\t1\n", "A10", r"columns are separated by '.t'; expected commas"),
         ("layer,weights\n", "A10", "expected a header with layer, each column once, and rows"),
     ],
 )

@@ -89,6 +89,12 @@ def test_example_is_read(path: Path) -> None:
     assert (pair.latency[0, 1], pair.latency[1, 0]) == (3e-6, 3e-6)
 
 
+def test_a_byte_order_mark_is_no_mistake(path: Path) -> None:
+    """Editors on Windows write one."""
+    path.write_text(EXAMPLE, "utf-8-sig")
+    assert read_devices(read_document(path))
+
+
 def replaced(old: str, new: str) -> str:
     """Return the example with one thing changed."""
     assert EXAMPLE.count(old) >= 1
