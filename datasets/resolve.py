@@ -104,6 +104,9 @@ def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
     return load_member(source)
 
 
+# Of files that a folder may be given for by mistake.
+MODEL_SUFFIXES = (".onnx", ".pt2", ".gguf")
+
 # What a folder with a language model has.
 FOLDER_FILE = "config.json"
 
@@ -148,18 +151,62 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
                 return one.load(path)
         return _load_instance(path)
     if not candidates and path.is_dir():
-        raise InvalidInputError(
-            f"{path} is a directory; expected a file, or a folder with {FOLDER_FILE}."
-        )
+        raise InvalidInputError(_other_folder(path))
     if not candidates:
+        what, expected = _OTHER_SUFFIXES.get(suffix, ("", ""))
+        is_what = f", {what}" if what else ""
         raise InvalidInputError(
-            f"{path} has the suffix {path.suffix!r}; expected one of {', '.join(known_suffixes())}."
+            f"{path} has the suffix {path.suffix!r}{is_what}; "
+            f"expected {expected or 'one of ' + ', '.join(known_suffixes())}."
         )
     chosen = _of_content(path, candidates)
     if chosen.load_with_dims is not None and dims:
         return chosen.load_with_dims(path, dims)
     refuse_dims(str(path), dims)
     return chosen.load(path)
+
+
+_EXPORT = "the model as .pt2, which torch.export.save writes, or as .onnx"
+_CONVERT = "the model as .onnx, to which tf2onnx converts it"
+
+# What other suffixes mean, and what can be read instead.
+_OTHER_SUFFIXES = {
+    ".bin": ("weights of PyTorch, often a pickle", _EXPORT),
+    ".ckpt": ("weights of PyTorch, often a pickle", _EXPORT),
+    ".engine": ("compiled by TensorRT", "the model as .onnx"),
+    ".h5": ("a model of Keras", _CONVERT),
+    ".keras": ("a model of Keras", _CONVERT),
+    ".mlmodel": ("a model of Core ML", "the model as .onnx or .pt2"),
+    ".mlpackage": ("a model of Core ML", "the model as .onnx or .pt2"),
+    ".ort": ("onnxruntime's own form", "the .onnx file that it was made from"),
+    ".pb": ("a model of TensorFlow", _CONVERT),
+    ".plan": ("compiled by TensorRT", "the model as .onnx"),
+    ".pt": ("weights of PyTorch, often a pickle", _EXPORT),
+    ".pte": ("a program of ExecuTorch", _EXPORT),
+    ".pth": ("weights of PyTorch, often a pickle", _EXPORT),
+    ".safetensors": ("weights only", "the folder with its config.json, or a .onnx or .pt2 file"),
+    ".tflite": ("a model of TensorFlow Lite", _CONVERT),
+    ".xlsx": ("a spreadsheet of today's Excel", "a sheet of Moirai as .xls, or a table as .csv"),
+}
+
+# Files that tell what another folder is, and what can be read instead.
+_OTHER_FOLDERS = {
+    "adapter_config.json": ("an adapter (LoRA)", "the folder of its base model"),
+    "model_index.json": ("a pipeline of diffusers", "one of its models as .onnx or .pt2"),
+    "params.json": ("weights in Meta's or Mistral's form", "the config.json of the same model"),
+    "saved_model.pb": ("a model of TensorFlow", _CONVERT),
+}
+
+
+def _other_folder(path: Path) -> str:
+    """Say what a folder without a language model is, and what was expected."""
+    for name, (what, expected) in _OTHER_FOLDERS.items():
+        if (path / name).is_file():
+            return f"{path} has {name}: {what}; expected {expected}."
+    inside = sorted(one.name for one in path.iterdir() if one.suffix in MODEL_SUFFIXES)
+    if inside:
+        return f"{path} is a directory; expected a file in it, such as {inside[0]}."
+    return f"{path} is a directory; expected a file, or a folder with {FOLDER_FILE}."
 
 
 def refuse_dims(source: str, dims: Mapping[str, int]) -> None:

@@ -133,6 +133,16 @@ def test_stored_instances_are_read_back(tmp_path):
             "has the suffix ''; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, "
             ".gguf, .csv, .xls, .json",
         ),
+        (
+            "m.tflite",
+            b"a",
+            "'.tflite', a model of TensorFlow Lite; expected the model as .onnx, to",
+        ),
+        (
+            "m.pth",
+            b"a",
+            "weights of PyTorch, often a pickle; expected the model as .pt2, which tor",
+        ),
         ("graph.onnx", b"", "is empty; expected a graph"),
         ("graph.pbtxt", b"", "is empty; expected a graph"),
         ("graph.json", b"", "is empty; expected a graph"),
@@ -175,6 +185,24 @@ def test_unusable_files_are_refused(tmp_path, name, content, expected):
         load_file(path)
     assert str(caught.value).startswith(str(path))
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("adapter_config.json", r"an adapter \(LoRA\); expected the folder of its base model"),
+        ("model_index.json", "a pipeline of diffusers; expected one of its models"),
+        ("params.json", "weights in Meta's or Mistral's form; expected the config.json"),
+        ("saved_model.pb", "a model of TensorFlow; expected the model as .onnx"),
+        ("b.onnx", "is a directory; expected a file in it, such as b.onnx"),
+        ("c.txt", "is a directory; expected a file, or a folder with config.json"),
+    ],
+)
+def test_other_folders_are_named(tmp_path, name, expected):
+    """A folder as it is downloaded, and what can be read instead."""
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(InvalidInputError, match=expected):
+        load_file(tmp_path)
 
 
 def test_folders_are_refused(tmp_path):

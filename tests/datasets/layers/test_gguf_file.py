@@ -106,7 +106,7 @@ def test_models_without_attention(tmp_path: Path) -> None:
         (header(version=3 << 24), "its numbers are big-endian; expected"),
         (
             header(content="adapter"),
-            r"it holds an adapter \(LoRA\), which is added to a model; exp",
+            r"it holds an adapter \(LoRA\), which is added to a model",
         ),
         (header(content="mmproj"), "it holds the projector of a model for images or sound; exp"),
         (header(content="odd"), "it holds 'odd'; expected a model, whose general.type is 'model'"),
