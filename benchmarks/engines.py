@@ -57,15 +57,20 @@ def make_engine(
     return DaskEngine(scheduler, local.workers)
 
 
-def local_engine(workers: int | None = None) -> LocalEngine:
+def local_engine(workers: int | None = None, *, checks_beside: bool = False) -> LocalEngine:
     """Return an engine that runs tasks on this machine, as many at a time as asked or one per CPU.
+
+    Parameters
+    ----------
+    checks_beside
+        Whether reports are checked while methods run, too; see `Supervisor`.
 
     Raises
     ------
     InvalidInputError
         If that number is not understood.
     """
-    return LocalEngine(worker_count(workers))
+    return LocalEngine(worker_count(workers), checks_beside=checks_beside)
 
 
 def worker_count(given: object) -> int:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from boundmark.benchmarks.answer import GIVEN, LIBRARY, Answer, warnings_about
 from boundmark.benchmarks.engines import local_engine
+from boundmark.benchmarks.execution.ending import UNCHECKED
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
@@ -136,7 +137,8 @@ def _run(
     """Store the outcomes of immediate methods, and run all others unless the optimum is proven."""
 
     def amended(outcome: Outcome) -> Outcome:
-        if going.why_stopped and outcome.exit_signal == signal.SIGKILL:
+        is_killed = outcome.exit_signal == signal.SIGKILL and outcome.status_detail != UNCHECKED
+        if going.why_stopped and is_killed:
             detail = _ended_because(going.why_stopped)
             return replace(outcome, status="timeout", status_detail=detail)
         return outcome
@@ -154,7 +156,8 @@ def _run(
         console = progress_console(quiet)
         compile_kernels(console, source.instance.problem)
         # No more processes than there are methods to run in them.
-        engine = local_engine(min(options.workers, sum(map(len, going.to_come))))
+        workers = min(options.workers, sum(map(len, going.to_come)))
+        engine = local_engine(workers, checks_beside=True)
         engine.start(source.instance.problem, going.to_come[0])
         with closing(engine), live_lines(console, going):
             run.on_engine(

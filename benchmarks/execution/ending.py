@@ -1,8 +1,9 @@
 """How a child process ended: its status, times and memory."""
 
 import signal
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from boundmark.benchmarks.execution.child_process import EXIT_CODES, LONGEST_DETAIL
@@ -25,6 +26,9 @@ def _unmeasured(killed_by: str) -> Mapping[str, Any]:
 SERVER_DIED = _unmeasured("server")
 SERVER_STOPPED = _unmeasured("stop")
 SERVER_HANGS = _unmeasured("watch")
+
+
+UNCHECKED = "what it found last was not checked, because the time was up"
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,22 @@ class Ending:
             server_report["peak_rss_bytes"],
             output_tail,
         )
+
+    @classmethod
+    def without_last_reports(cls, started: float, known: "Ending | None") -> "Ending":
+        """Return the ending of a child whose last reports were not checked.
+
+        Parameters
+        ----------
+        started
+            When it was asked to run, by `time.monotonic()`.
+        known
+            How it ended, if it has.
+        """
+        detail = "what it found last was not checked, because the time was up"
+        if known is not None:
+            return replace(known, status="timeout", detail=detail)
+        return cls("timeout", detail, None, None, started, time.monotonic() - started, 0.0, 0, "")
 
 
 def _reason(report: Mapping[str, Any], output_tail: str, limits: Limits) -> tuple[Status, str]:

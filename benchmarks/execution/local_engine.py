@@ -24,12 +24,13 @@ class LocalEngine:
     ----------
     workers
         Number of tasks that run at a time.
-    methods
+    methods, checks_beside
         See `Supervisor`.
     """
 
     workers: int
     methods: str = ""
+    checks_beside: bool = False
     _started: list[Supervisor] = field(default_factory=list)
 
     def start(self, problem: str, first: Sequence[str]) -> None:
@@ -40,10 +41,15 @@ class LocalEngine:
         first
             Names of the methods that are run first.
         """
-        self._started = [Supervisor(self.methods) for _ in range(self.workers)]
+        self._started = self._supervisors()
         for number, supervisor in enumerate(self._started):
             # Each imports what it will probably run, so that all are ready sooner.
             supervisor.start(problem, first[number :: self.workers])
+
+    def _supervisors(self) -> list[Supervisor]:
+        return [
+            Supervisor(self.methods, checks_beside=self.checks_beside) for _ in range(self.workers)
+        ]
 
     def close(self) -> None:
         """End processes that were started and never used."""
@@ -62,7 +68,7 @@ class LocalEngine:
         taking = threading.Lock()
         finished: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
         are_started = bool(self._started)
-        supervisors = self._started or [Supervisor(self.methods) for _ in range(self.workers)]
+        supervisors = self._started or self._supervisors()
         self._started = []
         # Tasks of one instance come one after the other.
         read = lru_cache(self.workers)(read_instance)
@@ -90,6 +96,7 @@ class LocalEngine:
             threading.Thread(target=work, args=(supervisor,), daemon=True)
             for supervisor in supervisors
         ]
+        can_store = True
         try:
             for thread in threads:
                 thread.start()
@@ -104,7 +111,9 @@ class LocalEngine:
                     else:
                         outcomes.append(item)
                 if outcomes:
+                    can_store = False
                     on_outcomes(outcomes)
+                    can_store = True
                 if errors:
                     raise errors[0]
         finally:
@@ -113,11 +122,20 @@ class LocalEngine:
             for thread in threads:
                 if thread.is_alive():
                     thread.join()
+            # What was accepted before the tasks were ended.
+            left = [item for item in _present(finished) if isinstance(item, Outcome)]
+            if left and can_store:
+                on_outcomes(left)
 
 
 def _waited_for(waiting: "queue.SimpleQueue[Item]") -> Iterator[Item]:
     """Yield the next item of a queue, and those that are there already."""
     yield waiting.get()
+    yield from _present(waiting)
+
+
+def _present(waiting: "queue.SimpleQueue[Item]") -> Iterator[Item]:
+    """Yield the items of a queue that are there already."""
     with contextlib.suppress(queue.Empty):
         while True:
             yield waiting.get_nowait()

@@ -2,21 +2,22 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from types import TracebackType
 
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution import verification
-from boundmark.benchmarks.execution.ending import Limits
+from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import (
     ForkServer,
     ServerDiedError,
     ServerStoppedError,
 )
 from boundmark.benchmarks.execution.task import Outcome, Task
-from boundmark.benchmarks.execution.verification import Reports, outcome_of
+from boundmark.benchmarks.execution.verification import Reports, Verification, outcome_of
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.
 GRACE_SECONDS = 1.0
@@ -36,10 +37,14 @@ class Supervisor:
         ``"module:NAME"`` of a `Method`, or of a tuple of them, in a module that Python finds (e.g.
         through ``PYTHONPATH``): these methods are run instead of the registered ones, so that a
         method can be tried before it is packaged.
+    checks_beside
+        Whether what a method reports is checked while it runs, too, so that it counts even if
+        `stop` is called before its last report is checked.
     """
 
-    def __init__(self, methods: str = "") -> None:
+    def __init__(self, methods: str = "", *, checks_beside: bool = False) -> None:
         self._methods = methods
+        self._checks_beside = checks_beside
         self._first: tuple[str, ...] = ()
         self._problem = ""
         self._starters: Mapping[str, Callable[[], ForkServer]] = {
@@ -88,7 +93,7 @@ class Supervisor:
         BoundmarkError
             If the warm processes cannot start.
         ServerStoppedError
-            If `stop` was called.
+            If `stop` was called, and nothing was accepted by then.
         """
         reports = Reports()
         started_at = datetime.now(UTC).isoformat()
@@ -101,13 +106,19 @@ class Supervisor:
             # Solvers of different problems may not get along in one process.
             self._problem = task.problem
             self._forget("methods")
-        ending = self._ready_server("methods").run(task.to_json(), limits, reports.take, instance)
-        verified = verification.verify(
-            lambda: self._ready_server("checker"),
-            instance,
-            task.instance_sha256,
-            reports.candidates(),
-        )
+        checks = Verification(lambda: self._ready_server("checker"), instance, task.instance_sha256)
+        began = time.monotonic()
+        ending = None
+        try:
+            server = self._ready_server("methods")
+            with checks.beside(reports) if self._checks_beside else nullcontext():
+                ending = server.run(task.to_json(), limits, reports.take, instance)
+            verified = checks.finish(reports.candidates())
+        except ServerStoppedError:
+            verified = checks.so_far()
+            if verified.solution is None and verified.certificate is None:
+                raise
+            ending = Ending.without_last_reports(began, ending)
         return outcome_of(task, started_at, ending, reports, verified, describe_environment())
 
     def pids(self) -> dict[str, tuple[int, ...]]:

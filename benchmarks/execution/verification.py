@@ -4,10 +4,13 @@ Of reports, nothing is believed but their form until the checker has accepted th
 that shares nothing with the method.
 """
 
+import itertools
 import json
 import math
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -15,9 +18,10 @@ from boundmark.benchmarks.execution import frames
 from boundmark.benchmarks.execution.accepted_kinds import may_be_accepted
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL
 from boundmark.benchmarks.execution.ending import Ending, Limits
-from boundmark.benchmarks.execution.fork_server import ForkServer
+from boundmark.benchmarks.execution.fork_server import ForkServer, ServerStoppedError
 from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, Frame, shortened
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
+from boundmark.problems.errors import BoundmarkError
 from boundmark.reports.stored.statuses import ACCEPTED_BY, TraceKind
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
@@ -71,14 +75,10 @@ def start_server(checker: str = "boundmark.bounds.checker") -> ForkServer:
     return ForkServer("boundmark.benchmarks.execution.verification_job", checker)
 
 
-def verify(
-    server: Callable[[], ForkServer],
-    instance: bytes,
-    instance_sha256: str,
-    candidates: Sequence[Candidate],
-    limits: Limits = LIMITS,
-) -> Verified:
-    """Check the best candidates against the instance, and the next best if need be.
+class Verification:
+    """Checks what a task reports, when it has ended and, if wanted, beside it.
+
+    No candidate is checked twice. One thread at a time may call `finish`, another `beside`.
 
     Parameters
     ----------
@@ -86,32 +86,100 @@ def verify(
         Returns a live server.
     instance
         Its canonical JSON.
-    candidates
-        Best first within each kind.
     limits
         For one process; a candidate that breaks them, or the checker, is refused.
     """
 
-    def accept(candidate: Candidate) -> tuple[str, str]:
+    def __init__(
+        self,
+        server: Callable[[], ForkServer],
+        instance: bytes,
+        instance_sha256: str,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self._server = server
+        self._instance = instance
+        self._instance_sha256 = instance_sha256
+        self._limits = limits
+        self._verdicts: dict[Candidate, str | None] = {}
+        self._checking = threading.Lock()
+
+    def finish(self, candidates: Sequence[Candidate]) -> Verified:
+        """Check the best candidates, and the next best if need be.
+
+        Parameters
+        ----------
+        candidates
+            Best first within each kind.
+        """
+        return judge(self._refusals, candidates, self._accept)
+
+    def so_far(self) -> Verified:
+        """Return the best candidates that were accepted so far; nothing is checked."""
+        accepted = [one for one, refusal in self._verdicts.copy().items() if refusal is None]
+        solutions = [one for one in accepted if one.kind == "solution"]
+        certificates = [one for one in accepted if one.kind == "certificate"]
+        return Verified(
+            min(solutions, key=lambda one: one.value, default=None),
+            max(certificates, key=lambda one: one.value, default=None),
+        )
+
+    @contextmanager
+    def beside(self, reports: "Reports") -> Iterator[None]:
+        """Check the best candidates again and again, in a thread, while the block runs.
+
+        So what was found early counts, even if the time is up before the last of it is checked.
+        Checks take at most a tenth of the time of one processor.
+        """
+        is_over = threading.Event()
+
+        def check() -> None:
+            pause = FIRST_CHECK_SECONDS
+            with suppress(ServerStoppedError, BoundmarkError):
+                while not is_over.wait(pause):
+                    began = time.monotonic()
+                    self._refusals(reports.leading())
+                    pause = max(FIRST_CHECK_SECONDS, 9 * (time.monotonic() - began))
+
+        thread = threading.Thread(target=check, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            # A check that runs is waited for by the next one, or ended with its server.
+            is_over.set()
+
+    def _refusals(self, leading: Sequence[Candidate]) -> list[str | None]:
+        """Return why candidates are refused, up to the first one that broke its process."""
+        with self._checking:
+            unknown = [one for one in leading if one not in self._verdicts]
+            if unknown:
+                found = _refusals(
+                    self._server(), self._instance, self._instance_sha256, unknown, self._limits
+                )
+                self._verdicts.update(zip(unknown, found))  # noqa: B905
+            known = itertools.takewhile(self._verdicts.__contains__, leading)
+            return [self._verdicts[one] for one in known]
+
+    def _accept(self, candidate: Candidate) -> tuple[str, str]:
         # In a process of its own, where there is no verdict of the checker to tamper with.
         found: list[tuple[str, str]] = []
         documents = [
-            frames.encode({"kind": "instance"}, instance),
+            frames.encode({"kind": "instance"}, self._instance),
             frames.encode({"kind": candidate.kind, "value": candidate.value}, candidate.document),
         ]
-        ending = server().run(
-            {"instance_sha256": instance_sha256, "accept": True},
-            limits,
-            lambda frame: found.append((frame.header["package"], frame.header["refusal"])),
-            b"".join(documents),
-        )
+        with self._checking:
+            ending = self._server().run(
+                {"instance_sha256": self._instance_sha256, "accept": True},
+                self._limits,
+                lambda frame: found.append((frame.header["package"], frame.header["refusal"])),
+                b"".join(documents),
+            )
         return found[0] if found else ("", f"the check did not end well: {ending.detail}")
 
-    return judge(
-        lambda leading: _refusals(server(), instance, instance_sha256, leading, limits),
-        candidates,
-        accept,
-    )
+
+# Methods that take less are checked when they have ended.
+FIRST_CHECK_SECONDS = 1.0
 
 
 def judge(
@@ -243,6 +311,10 @@ class Reports:
     def candidates(self) -> list[Candidate]:
         """Return the solutions and certificates to verify, best first."""
         return [*self._best["solution"], *self._best["certificate"]]
+
+    def leading(self) -> list[Candidate]:
+        """Return the best candidate of each kind."""
+        return [one for best in self._best.values() for one in best[:1]]
 
     def events(self, started: float, seconds: float) -> list[Event]:
         """Return improvements in the order in which they came.

@@ -79,11 +79,12 @@ def boundmark_here(*arguments: object, check: bool = True) -> subprocess.Complet
 class WarmSupervisor:
     """A `Supervisor` whose processes stay for later ones, unless it is stopped amid a task."""
 
-    idle: ClassVar[dict[tuple[str, str], list[Supervisor]]] = {}
+    idle: ClassVar[dict[tuple[str, str, bool], list[Supervisor]]] = {}
     lock = threading.Lock()
 
-    def __init__(self, methods: str = "") -> None:
+    def __init__(self, methods: str = "", *, checks_beside: bool = False) -> None:
         self._methods = methods
+        self._checks_beside = checks_beside
         self._running: Supervisor | None = None
         self._stopped = False
 
@@ -95,9 +96,12 @@ class WarmSupervisor:
 
     def run(self, task: Task, instance: bytes) -> Outcome:
         """Run a task, see `Supervisor.run`."""
-        idle = self.idle.setdefault((self._methods, task.problem), [])
+        idle = self.idle.setdefault((self._methods, task.problem, self._checks_beside), [])
         with self.lock:
-            real = self._running = idle.pop() if idle else Supervisor(self._methods)
+            real = idle.pop() if idle else None
+            if real is None:
+                real = Supervisor(self._methods, checks_beside=self._checks_beside)
+            self._running = real
             if self._stopped:
                 real.stop()
         try:

@@ -1,5 +1,6 @@
 """Instances, tasks, and warm processes that know the faulty methods."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any
 import pytest
 from chains import chain
 
+from boundmark.benchmarks.execution import verification
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.benchmarks.execution.verification import Verification
 from boundmark.problems.json_documents import canonical_json
 
 METHODS = "faulty_methods:METHODS"
@@ -109,3 +112,20 @@ def marked() -> Callable[[str], list[int]]:
         return found
 
     return find
+
+
+@pytest.fixture
+def checked_beside(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Return an event that is set when something was checked while a method runs."""
+    was_checked = threading.Event()
+    check = Verification._refusals
+
+    def noting(self: Verification, leading: Any) -> Any:
+        found = check(self, leading)
+        if found:
+            was_checked.set()
+        return found
+
+    monkeypatch.setattr(verification, "FIRST_CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(Verification, "_refusals", noting)
+    return was_checked

@@ -173,6 +173,23 @@ def test_an_exception_of_the_receiver_stops_the_run(
     eventually(lambda: not left_behind())
 
 
+def test_what_was_accepted_before_an_exception_is_kept(
+    make_task: MakeTask, read_instance: ReadInstance, checked_beside: threading.Event
+) -> None:
+    """If the time is up, solutions and bounds of running tasks count as far as they are checked."""
+    received: list[Outcome] = []
+
+    def tasks() -> Iterator[Task]:
+        yield make_task("hangs")
+        assert checked_beside.wait(60)
+        raise RuntimeError("the time is up")
+
+    engine = LocalEngine(2, METHODS, checks_beside=True)
+    with pytest.raises(RuntimeError, match="the time is up"):
+        engine.run(tasks(), read_instance, received.extend)
+    assert [outcome.objective for outcome in received] == [21]
+
+
 def test_an_exception_of_the_tasks_stops_the_run(
     make_task: MakeTask,
     make_engine: MakeEngine,

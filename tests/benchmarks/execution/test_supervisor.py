@@ -14,6 +14,7 @@ import pytest
 
 from boundmark.benchmarks.execution import processes
 from boundmark.benchmarks.execution import supervisor as supervisor_module
+from boundmark.benchmarks.execution.ending import UNCHECKED
 from boundmark.benchmarks.execution.fork_server import ServerStoppedError
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
@@ -534,6 +535,37 @@ def test_stop_ends_a_running_task(run_in: Run, eventually: Eventually) -> None:
     with pytest.raises(ServerStoppedError):
         run_in(supervisor, "good")
     supervisor.close()
+
+
+def test_what_was_checked_beside_a_method_is_kept(
+    run_in: Run, checked_beside: threading.Event
+) -> None:
+    """Whoever stops a running task gets what the checker had accepted by then."""
+    outcomes = []
+    with Supervisor(METHODS, checks_beside=True) as supervisor:
+        thread = threading.Thread(target=lambda: outcomes.append(run_in(supervisor, "hangs")))
+        thread.start()
+        assert checked_beside.wait(60)
+        supervisor.stop()
+        thread.join()
+    (outcome,) = outcomes
+    assert (outcome.objective, outcome.status) == (21, "timeout")
+    assert outcome.status_detail == UNCHECKED
+    assert outcome.solution is not None
+    assert [event.value for event in outcome.events] == [21]
+
+
+def test_nothing_is_checked_twice(run_in: Run, checked_beside: threading.Event) -> None:
+    """A method that ends by itself has the outcome that it has without checks beside it."""
+    with Supervisor(METHODS, checks_beside=True) as supervisor:
+        outcome = run_in(supervisor, "hangs", time_limit_seconds=0.5)
+        assert (outcome.objective, outcome.status) == (21, "timeout")
+        assert outcome.status_detail == "killed after 1.5 s"
+        assert checked_beside.is_set()
+        assert run_in(supervisor, "good").bound_certified == 6
+        lying = run_in(supervisor, "believes-its-objective")
+        assert (lying.objective, lying.status) == (21, "error")
+        assert lying.status_detail.startswith("rejected: solution of value 9: ")
 
 
 @pytest.mark.parametrize(

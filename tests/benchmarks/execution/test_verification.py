@@ -14,8 +14,8 @@ from boundmark.benchmarks.execution.verification import (
     KEPT_CANDIDATES,
     Candidate,
     Reports,
+    Verification,
     Verified,
-    verify,
 )
 from boundmark.problems.json_documents import canonical_json
 
@@ -41,7 +41,9 @@ def about(make_task: MakeTask, instances: dict[str, bytes]) -> tuple[bytes, str]
 @pytest.fixture
 def check(server: ForkServer, about: tuple[bytes, str]) -> Check:
     """Return a function that verifies candidates about a path of six nodes."""
-    return lambda *candidates, **more: verify(lambda: server, *about, candidates, **more)
+    return lambda *candidates, **more: Verification(lambda: server, *about, **more).finish(
+        candidates
+    )
 
 
 @pytest.fixture
@@ -159,7 +161,7 @@ def test_another_instance_is_noticed(
 ) -> None:
     """Without the very instance that the task is about, nothing is accepted."""
     content, sha256 = about
-    verified = verify(lambda: server, content[:-cut], sha256, [certificate(6)])
+    verified = Verification(lambda: server, content[:-cut], sha256).finish([certificate(6)])
     assert verified.certificate is None
     (rejection,) = verified.rejections
     assert "the instance has the hash" in rejection
@@ -169,7 +171,7 @@ def test_the_verifying_process_is_lean(about: tuple[bytes, str], certificate: Ma
     """It has loaded nothing of what produced the documents, not even numpy."""
     server = verification.start_server("stand_in_checker")
     try:
-        verify(lambda: server, *about, [certificate(6)])
+        Verification(lambda: server, *about).finish([certificate(6)])
         with open(f"/proc/{server.pids[1]}/maps") as file:
             assert "numpy" not in file.read()
     finally:
@@ -187,7 +189,7 @@ def test_a_server_that_dies_refuses_and_is_replaced(
             servers.append(verification.start_server("stand_in_checker"))
         return servers[-1]
 
-    verified = verify(start, *about, [certificate(9, "kill-parent"), certificate(6)])
+    verified = Verification(start, *about).finish([certificate(9, "kill-parent"), certificate(6)])
     for server in servers:
         server.close()
     assert len(servers) == 2
