@@ -255,7 +255,7 @@ class MethodRounds:
             self._immediate_seconds += outcome.wall_seconds
             for choice in self._immediate:
                 if choice.method.name == planned.task.method:
-                    if outcome.status == "timeout":
+                    if outcome.status == "timeout" or _found_nothing_in_time(outcome):
                         self._postpone(choice)
                     else:
                         self._done.append(choice)
@@ -360,6 +360,12 @@ class MethodRounds:
             choice = replace(choice, params={**choice.params, known: self.objective})
         (planned,) = plan_tasks("solve", [self._source], [choice], settings)
         return planned
+
+
+def _found_nothing_in_time(outcome: Outcome) -> bool:
+    """Whether a method that returned by itself had used up its time and has nothing to show."""
+    found = outcome.objective, outcome.bound_certified, outcome.bound_claimed
+    return found == (None,) * 3 and outcome.wall_seconds >= outcome.task.time_limit_seconds
 
 
 def _without(name: str | None, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,15 +96,16 @@ def test_nothing_starts_late() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "seconds", "limits"),
+    ("status", "seconds", "bound", "limits"),
     [
-        ("timeout", 2.0, {"share": 30.0, "max-work": 45.0, "mean-work": 90.0}),
-        ("ok", 1.5, {"share": 45.0, "mean-work": 90.0}),
-        ("ok", 0.1, {"share": 90.0}),
+        ("timeout", 2.0, 1, {"share": 30.0, "max-work": 45.0, "mean-work": 90.0}),
+        ("ok", 1.5, 1, {"share": 45.0, "mean-work": 90.0}),
+        ("ok", 1.5, None, {"share": 30.0, "max-work": 45.0, "mean-work": 90.0}),
+        ("ok", 0.1, None, {"share": 90.0}),
     ],
 )
 def test_immediate_methods_get_more_time_if_they_need_it(
-    status: Status, seconds: float, limits: dict[str, float]
+    status: Status, seconds: float, bound: int | None, limits: dict[str, float]
 ) -> None:
     """In the first round; what has ended by itself is not run again."""
     immediate = (MethodChoice.of("max-work"), MethodChoice.of("mean-work"))
@@ -117,7 +118,10 @@ def test_immediate_methods_get_more_time_if_they_need_it(
     for planned in going.immediate_tasks():
         method = MethodChoice.of(planned.task.method).method
         outcome = run_here(planned.task, method, chain(5, 2))
-        going.finished(planned, replace(outcome, status=status, wall_seconds=seconds))
+        going.finished(
+            planned,
+            replace(outcome, status=status, wall_seconds=seconds, bound_certified=bound),
+        )
     found = {}
     for one in going.tasks():
         found[one.task.method] = one.task.time_limit_seconds

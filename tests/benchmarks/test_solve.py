@@ -280,7 +280,7 @@ def test_an_answer_comes_before_any_process(
 ) -> None:
     """A wide graph has a first solution and a bound; that a method does not suit it is no note."""
 
-    def no_engine(workers: int) -> None:
+    def no_engine(workers: int, **settings: bool) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("boundmark.benchmarks.solve.local_engine", no_engine)
