@@ -12,6 +12,10 @@ GIVEN = "given"
 # Who has found what `solve` takes from the library; its start says who that was.
 LIBRARY = "library"
 
+# How an immediate method ends on an instance that it does not suit, which is no failure: it is
+# tried on all.
+UNSUITABLE = ("unsupported", "timeout")
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -22,6 +22,11 @@ TIME_IS_UP = "the time was up"
 PROVEN = "the optimum was proven"
 
 
+def ended_because(why: str) -> str:
+    """Return the detail of a task that was ended for a reason."""
+    return f"ended because {why}"
+
+
 class TimeIsUpError(Exception):
     """The time is up: results that are not checked by now do not count."""
 

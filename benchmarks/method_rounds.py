@@ -6,9 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.interruption import TIME_IS_UP
@@ -21,6 +19,9 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Kind
 from boundmark.problems.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class MethodRounds:
         source: NamedInstance,
         options: SolvingOptions,
         *,
-        stored: pd.DataFrame | None,
+        stored: "pd.DataFrame | None",
         target: int | None = None,
         floor: int | None = None,
         on_change: Callable[[], None] = lambda: None,
@@ -340,10 +341,10 @@ class MethodRounds:
         ended_early = rows["wall_seconds"] < 0.9 * rows["time_limit_seconds"]
         had_time = rows["time_limit_seconds"] >= self._shares.similar_limit * limit
         rows = rows[ended_early | had_time]
-        for _, row in rows.iterrows():
-            found = [row["objective"], row["bound_certified"]]
-            objective, bound = (None if pd.isna(value) else int(value) for value in found)
-            self.take(method.name, objective, bound)
+        for cost in rows["objective"].dropna():
+            self.take(method.name, int(cost), None)
+        for bound in rows["bound_certified"].dropna():
+            self.take(method.name, None, int(bound))
         if len(rows):
             self.tried.append(method.name)
         return bool(len(rows))

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
-from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.benchmarks.execution.task import Outcome
+from boundmark.benchmarks.instance_run import InstanceRun
 from boundmark.benchmarks.label_pattern import LabelPatterns
 from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
@@ -164,81 +165,6 @@ def lacking(
     ]
 
 
-class InstanceRun:
-    """Runs tasks about one instance that are planned while others run, and stores them.
-
-    Parameters
-    ----------
-    store
-        Locked for the time.
-    on_finish
-        Called after each stored task.
-    amended
-        Returns an outcome as it is stored, with what only the caller knows.
-    """
-
-    def __init__(
-        self,
-        store: ResultStore,
-        on_finish: Callable[[PlannedTask, Outcome], None],
-        amended: Callable[[Outcome], Outcome],
-    ) -> None:
-        self._store = store
-        self._on_finish = on_finish
-        self._amended = amended
-        self._writer = RowWriter(store)
-
-    def store(self, ended: Sequence[tuple[PlannedTask, Outcome]]) -> None:
-        """Store tasks that have been run elsewhere.
-
-        Raises
-        ------
-        StoreError
-            If an outcome cannot be stored.
-        """
-        for item in ended:
-            self._writer.write([item])
-
-    def on_engine(
-        self, engine: Engine, planned: Iterable[PlannedTask], on_error: Callable[[], None]
-    ) -> None:
-        """Run tasks on an engine and store them.
-
-        Parameters
-        ----------
-        planned
-            Iterated in the engine's threads, one at a time.
-        on_error
-            Called if an outcome cannot be stored: `planned` must come to its end.
-
-        Raises
-        ------
-        StoreError
-            If an outcome cannot be stored.
-        """
-        by_id: dict[str, PlannedTask] = {}
-
-        def tasks() -> Iterator[Task]:
-            for item in planned:
-                by_id[item.task.task_id] = item
-                yield item.task
-
-        def keep(outcomes: Sequence[Outcome]) -> None:
-            try:
-                self._keep([(by_id[outcome.task.task_id], outcome) for outcome in outcomes])
-            except BaseException:
-                on_error()
-                raise
-
-        engine.run(tasks(), partial(read_instance, self._store), keep)
-
-    def _keep(self, ended: Sequence[tuple[PlannedTask, Outcome]]) -> None:
-        items = [(item, self._amended(outcome)) for item, outcome in ended]
-        self._writer.write(items)
-        for item, outcome in items:
-            self._on_finish(item, outcome)
-
-
 @contextmanager
 def storing(
     source: NamedInstance,
@@ -257,7 +183,8 @@ def storing(
         store.remove_partial_files()
         _store_beforehand(store, [source])
         try:
-            yield InstanceRun(store, on_finish, amended)
+            write = RowWriter(store).write
+            yield InstanceRun(partial(read_instance, store), write, on_finish, amended)
         finally:
             store.compact()
 

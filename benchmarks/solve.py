@@ -1,24 +1,24 @@
 """Solve one instance: run its methods and return the best solution and certified bound."""
 
 import signal
-from collections.abc import Collection, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from boundmark.benchmarks.answer import GIVEN, LIBRARY, Answer, warnings_about
+from boundmark.benchmarks.answer import GIVEN, LIBRARY, UNSUITABLE, Answer, warnings_about
 from boundmark.benchmarks.engines import local_engine
 from boundmark.benchmarks.execution.ending import UNCHECKED
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.grading.given_solution import GivenSolution
+from boundmark.benchmarks.instance_run import InstanceRun
 from boundmark.benchmarks.interruption import (
     INTERRUPT,
     PROVEN,
     TimeIsUpError,
     end_running_methods,
+    ended_because,
     ending_gently,
 )
 from boundmark.benchmarks.kernels import compile_kernels
@@ -26,18 +26,13 @@ from boundmark.benchmarks.library.known import KnownResults
 from boundmark.benchmarks.method_rounds import MethodRounds, SolvingOptions
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.progress import live_lines, progress_console
-from boundmark.benchmarks.runner import storing
 from boundmark.benchmarks.suite import NamedInstance
-from boundmark.bounds import checker
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import find
-from boundmark.reports.stored.documents import read_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.rows import best_rows
+from boundmark.problems.json_documents import canonical_json
 
-# How an immediate method ends on an instance that it does not suit, which is no failure: it is
-# tried on all.
-UNSUITABLE = ("unsupported", "timeout")
+if TYPE_CHECKING:
+    from boundmark.benchmarks.grading.given_solution import GivenSolution
 
 
 def solve(
@@ -45,7 +40,7 @@ def solve(
     options: SolvingOptions,
     directory: Path,
     *,
-    given: GivenSolution | None = None,
+    given: "GivenSolution | None" = None,
     known: KnownResults | None = None,
     quiet: bool = True,
     is_kept: bool = True,
@@ -71,11 +66,13 @@ def solve(
     quiet
         Whether no progress is shown on standard error.
     is_kept
-        Whether the folder is kept. In one that is not, nothing is stored if the immediate methods
-        prove the optimum.
+        Whether the folder is kept. In one that is not, nothing is stored unless Ctrl-C ends the
+        search.
     """
     stored = None
     if is_kept:
+        from boundmark.reports.stored.store import ResultStore
+
         stored = ResultStore.create_or_open(directory).results()
         stored = stored[stored["instance_sha256"] == source.instance.sha256]
     going = MethodRounds(
@@ -85,25 +82,28 @@ def solve(
         target=min(_costs(given, known), default=None),
         floor=known.bound if known else None,
     )
-    outcomes: list[Outcome] | None = None
+    ended: list[tuple[PlannedTask, Outcome]] = []
     late = ""
     try:
         with ending_gently(going.stop) as set_clock:
             going.on_begin = set_clock
-            ended = _run_immediate(going, source)
-            if going.is_proven and not is_kept and not going.why_stopped:
-                outcomes = [outcome for _, outcome in ended]
-            else:
-                _run(going, source, directory, options, quiet, ended)
+            _run_immediate(going, source, ended)
+            with _keeping(source, directory if is_kept else None, going, ended) as run:
+                _run(going, source, run, options, quiet)
     except TimeIsUpError:
         late = "what it found was not checked, because the time was up"
     except KeyboardInterrupt:
         going.stop(INTERRUPT)
         late = "what it found was not checked, because of Ctrl-C"
-    if outcomes is None:
-        answer = _stored_answer(source, directory, going, options)
+    immediate = [choice.method.name for choice in options.plan.immediate]
+    if is_kept:
+        from boundmark.benchmarks.stored_answer import stored_answer
+
+        answer = stored_answer(source, directory, going.tried, immediate, going.clock.spent())
     else:
-        answer = _answer(source, outcomes, going.clock.spent())
+        answer = _answer(source, ended, immediate, going.clock.spent())
+        if going.why_stopped == INTERRUPT:
+            _store(source, directory, ended)
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
     unfinished = [f"{name}: not run, because {why}" for name, why in going.not_run()]
@@ -116,30 +116,37 @@ def solve(
     )
 
 
-def _run_immediate(going: MethodRounds, source: NamedInstance) -> list[tuple[PlannedTask, Outcome]]:
-    """Run the immediate methods in this process, and return their outcomes."""
-    ended = []
+def _run_immediate(
+    going: MethodRounds, source: NamedInstance, ended: list[tuple[PlannedTask, Outcome]]
+) -> None:
+    """Run the immediate methods in this process, and append their outcomes."""
     for planned in going.immediate_tasks():
         method = find("method", planned.task.method, methods(planned.task.problem))
         ended.append((planned, run_here(planned.task, method, source.instance)))
         going.finished(*ended[-1])
-    return ended
 
 
-def _run(
-    going: MethodRounds,
+@contextmanager
+def _keeping(
     source: NamedInstance,
-    directory: Path,
-    options: SolvingOptions,
-    quiet: bool,
-    ended: Sequence[tuple[PlannedTask, Outcome]],
-) -> None:
-    """Store the outcomes of immediate methods, and run all others unless the optimum is proven."""
+    directory: Path | None,
+    going: MethodRounds,
+    ended: list[tuple[PlannedTask, Outcome]],
+) -> Iterator[InstanceRun]:
+    """Yield what keeps outcomes in a folder, or, without one, appends them to a list.
+
+    Writing and reading a folder takes as long as many a search.
+
+    Parameters
+    ----------
+    ended
+        With the outcomes of the immediate methods.
+    """
 
     def amended(outcome: Outcome) -> Outcome:
         is_killed = outcome.exit_signal == signal.SIGKILL and outcome.status_detail != UNCHECKED
         if going.why_stopped and is_killed:
-            detail = _ended_because(going.why_stopped)
+            detail = ended_because(going.why_stopped)
             return replace(outcome, status="timeout", status_detail=detail)
         return outcome
 
@@ -149,24 +156,59 @@ def _run(
             going.stop(PROVEN)
             end_running_methods()
 
+    if directory is None:
+        content = canonical_json(source.instance.to_json()).encode()
+        yield InstanceRun(lambda sha256: content, ended.extend, finished, amended)
+        return
+    # Takes long to import.
+    from boundmark.benchmarks.runner import storing
+
     with storing(source, directory, finished, amended) as run:
-        run.store(ended)
-        if going.is_proven or going.why_stopped or not going.to_come:
-            return
-        console = progress_console(quiet)
-        compile_kernels(console, source.instance.problem)
-        # No more processes than there are methods to run in them.
-        workers = min(options.workers, sum(map(len, going.to_come)))
-        engine = local_engine(workers, checks_beside=True)
-        engine.start(source.instance.problem, going.to_come[0])
-        with closing(engine), live_lines(console, going):
-            run.on_engine(
-                engine, going.tasks(), lambda: going.stop("an outcome could not be stored")
-            )
+        run.take(ended)
+        yield run
 
 
-def _answer(source: NamedInstance, outcomes: Sequence[Outcome], seconds: float) -> Answer:
-    """Return the best of what immediate methods have found, with its documents as stored."""
+def _store(
+    source: NamedInstance, directory: Path, ended: Sequence[tuple[PlannedTask, Outcome]]
+) -> None:
+    """Store outcomes that were kept in memory."""
+    from boundmark.benchmarks.runner import storing
+
+    with storing(source, directory, lambda planned, outcome: None) as run:
+        run.take(ended)
+
+
+def _run(
+    going: MethodRounds,
+    source: NamedInstance,
+    run: InstanceRun,
+    options: SolvingOptions,
+    quiet: bool,
+) -> None:
+    """Run all methods that are not immediate, unless the optimum is proven."""
+    if going.is_proven or going.why_stopped or not going.to_come:
+        return
+    console = progress_console(quiet)
+    compile_kernels(console, source.instance.problem)
+    # No more processes than there are methods to run in them.
+    workers = min(options.workers, sum(map(len, going.to_come)))
+    engine = local_engine(workers, checks_beside=True)
+    engine.start(source.instance.problem, going.to_come[0])
+    with closing(engine), live_lines(console, going):
+        run.on_engine(engine, going.tasks(), lambda: going.stop("an outcome could not be stored"))
+
+
+def _answer(
+    source: NamedInstance,
+    ended: Sequence[tuple[PlannedTask, Outcome]],
+    immediate: Collection[str],
+    seconds: float,
+) -> Answer:
+    """Return the best of what was kept in memory, with its documents as they would be stored.
+
+    By the rules of `stored_answer`.
+    """
+    outcomes = [outcome for _, outcome in ended]
     solved = min(
         (one for one in outcomes if one.objective is not None),
         key=lambda one: (one.objective, one.wall_seconds, one.task.method),
@@ -177,7 +219,14 @@ def _answer(source: NamedInstance, outcomes: Sequence[Outcome], seconds: float) 
         key=lambda one: (-(one.bound_certified or 0), one.wall_seconds, one.task.method),
         default=None,
     )
-    failed = (one for one in outcomes if one.status not in ("ok", *UNSUITABLE))
+    latest = {one.task.method: one for one in outcomes}
+    failed = (
+        one
+        for name, one in latest.items()
+        if one.status != "ok"
+        and one.status_detail != ended_because(PROVEN)
+        and not (name in immediate and one.status in UNSUITABLE)
+    )
     return Answer(
         source=source,
         objective=solved.objective if solved else None,
@@ -195,50 +244,14 @@ def _answer(source: NamedInstance, outcomes: Sequence[Outcome], seconds: float) 
     )
 
 
-def _stored_answer(
-    source: NamedInstance, directory: Path, going: MethodRounds, options: SolvingOptions
-) -> Answer:
-    """Return the best that a folder has of the methods that were tried."""
-    rows = ResultStore.open(directory).results()
-    rows = rows[
-        (rows["instance_sha256"] == source.instance.sha256) & rows["method"].isin(going.tried)
-    ]
-    solved = best_rows(rows, "objective")
-    bounded = best_rows(rows, "bound_certified", highest=True)
-    upper = None if solved.empty else solved.iloc[0]
-    lower = None if bounded.empty else bounded.iloc[0]
-    claims = rows["bound_claimed"].dropna()
-    solution = certificate = None
-    if upper is not None:
-        solution = read_document(directory / "solutions", str(upper["solution_sha256"]))
-    if lower is not None:
-        certificate = checker.read_document(
-            directory / "certificates" / f"{lower['certificate_sha256']}.json"
-        )
-    tried_first = [choice.method.name for choice in options.plan.immediate]
-    return Answer(
-        source=source,
-        objective=None if upper is None else int(upper["objective"]),
-        certified_bound=None if lower is None else int(lower["bound_certified"]),
-        claimed_bound=None if claims.empty else float(claims.max()),
-        solution=solution,
-        certificate=certificate,
-        method=None if upper is None else str(upper["method"]),
-        bound_method=None if lower is None else str(lower["method"]),
-        seconds=going.clock.spent(),
-        failures=_failures(rows, tried_first),
-        warnings=warnings_about(source),
-    )
-
-
-def _with_given(answer: Answer, given: GivenSolution) -> Answer:
+def _with_given(answer: Answer, given: "GivenSolution") -> Answer:
     """Return the answer with the user's solution where nothing better was found."""
     if answer.objective is not None and answer.objective < given.objective:
         return answer
     return replace(answer, objective=given.objective, solution=dict(given.document), method=GIVEN)
 
 
-def _costs(given: GivenSolution | None, known: KnownResults | None) -> list[int]:
+def _costs(given: "GivenSolution | None", known: KnownResults | None) -> list[int]:
     """Return the costs of the solutions that a search begins with."""
     costs = [given.objective] if given else []
     if known is not None and known.objective is not None:
@@ -267,19 +280,3 @@ def _with_known(answer: Answer, known: KnownResults) -> Answer:
         elif known.bound < answer.certified_bound:
             start += "; the bound found is better"
     return replace(answer, start=start)
-
-
-def _ended_because(why: str) -> str:
-    return f"ended because {why}"
-
-
-def _failures(rows: pd.DataFrame, tried_first: Collection[str]) -> tuple[str, ...]:
-    """Return a sentence for each method whose latest attempt did not end well."""
-    latest = rows.sort_values("started_at").drop_duplicates("method", keep="last")
-    is_unsuitable = latest["status"].isin(UNSUITABLE)
-    latest = latest[~(latest["method"].isin(tried_first) & is_unsuitable)]
-    is_failed = (latest["status"] != "ok") & (latest["status_detail"] != _ended_because(PROVEN))
-    failed = latest[is_failed]
-    return tuple(
-        f"{row['method']}: {row['status']}: {row['status_detail']}" for _, row in failed.iterrows()
-    )

@@ -67,7 +67,6 @@ def solve(
 
     Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
-    from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.model import named_instance
     from boundmark.benchmarks.presentation import (
         LABEL_WIDTH,
@@ -103,6 +102,9 @@ def solve(
         request = _with_rules_of(tool, model, request)
     own = None
     if given is not None:
+        # Takes long to import.
+        from boundmark.benchmarks.grading import instance_and_solution
+
         own = instance_and_solution(model, given, *request.source)
     source = own.source if own else named_instance(model, *request.source)
     if order is not None:

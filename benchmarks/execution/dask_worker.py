@@ -5,10 +5,12 @@ import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from distributed import Scheduler, Worker, get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
+from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.fork_server import ServerStoppedError
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
@@ -114,4 +116,5 @@ def run_task(pool: str, task: Task, packed_instance: bytes) -> Outcome:
     plugin = get_worker().plugins[pool]
     assert isinstance(plugin, SupervisorPool)
     with plugin.lend() as supervisor:
-        return supervisor.run(task, zlib.decompress(packed_instance))
+        outcome = supervisor.run(task, zlib.decompress(packed_instance))
+    return replace(outcome, environment=describe_environment())

@@ -8,7 +8,6 @@ from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from types import TracebackType
 
-from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution import verification
 from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import (
@@ -119,7 +118,7 @@ class Supervisor:
             if verified.solution is None and verified.certificate is None:
                 raise
             ending = Ending.without_last_reports(began, ending)
-        return outcome_of(task, started_at, ending, reports, verified, describe_environment())
+        return outcome_of(task, started_at, ending, reports, verified)
 
     def pids(self) -> dict[str, tuple[int, ...]]:
         """Return the numbers of guard and warm process, of ``"methods"`` and ``"checker"``."""

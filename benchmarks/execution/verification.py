@@ -9,7 +9,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -386,9 +386,8 @@ def outcome_of(
     ending: Ending,
     reports: Reports,
     verified: Verified,
-    environment: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Return the outcome of a task, from its ending and its accepted reports."""
+    """Return the outcome of a task in this process's environment."""
     objective = verified.solution.value if verified.solution else None
     bound = verified.certificate.value if verified.certificate else None
     status, detail = ending.status, ending.detail
@@ -439,5 +438,5 @@ def outcome_of(
         bound_claimed=claim[0] if claim else None,
         bound_kind=kind,
         verify_seconds=verified.seconds,
-        environment=environment,
+        environment=None,
     )
