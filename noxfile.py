@@ -389,6 +389,13 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session
+def load(session: nox.Session) -> None:
+    """Solve instances of every problem beside eight busy processes; is there always a bound?"""
+    install(session, "test")
+    session.run("python", "tests/campaigns/under_load.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change the checker's code in one place at a time: do its own tests notice? For nights.
 
