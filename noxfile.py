@@ -390,7 +390,7 @@ def faults(session: nox.Session) -> None:
 
 @nox.session
 def load(session: nox.Session) -> None:
-    """Solve instances of every problem beside eight busy processes; is there always a bound?"""
+    """Solve instances of every problem beside eight busy processes: each has to have a bound."""
     install(session, "test")
     session.run("python", "tests/campaigns/under_load.py", *session.posargs)
 

@@ -57,9 +57,9 @@ def busy(count: int) -> Iterator[None]:
 def solve(case: tuple[str, ...], seconds: float) -> tuple[dict[str, object], float]:
     """Return the answer about one case as JSON values, and the command's wall time."""
     began = time.monotonic()
+    command = [sys.executable, "-m", "boundmark", "solve", *case]
     done = subprocess.run(
-        [sys.executable, "-m", "boundmark", "solve", *case]
-        + ["--time-limit", str(seconds), "--json", "--quiet"],
+        [*command, "--time-limit", str(seconds), "--json", "--quiet"],
         capture_output=True,
         text=True,
         env={**os.environ, "BOUNDMARK_LIBRARY": ""},
