@@ -66,12 +66,13 @@ def remarks(answer: Answer) -> list[tuple[str, str]]:
     if graph.tick == "ns":
         a_second = NS_PER_S / cost
         throughput = f"{a_second:,.0f}" if a_second >= 100 else f"{a_second:.3g}"
-        throughput, latency = f"{throughput} inputs a second", _duration(filled * cost)
+        many = "inputs" if graph.item == "input" else "minibatches"
+        throughput, latency = f"{throughput} {many} a second", _duration(filled * cost)
     else:
-        throughput, latency = f"1 input in {cost:,} ticks", f"{filled * cost:,} ticks"
+        throughput, latency = f"1 {graph.item} in {cost:,} ticks", f"{filled * cost:,} ticks"
     lines = [
         ("throughput", throughput),
-        ("latency", f"{latency} for one input ({stages}, at the pace of the slowest)"),
+        ("latency", f"{latency} for one {graph.item} ({stages}, at the pace of the slowest)"),
     ]
     if not graph.is_cached:
         cached = (

@@ -3,15 +3,17 @@
 The files are profiler/*/profiles/*/graph.txt of msr-fiddle/pipedream ([PIPEDREAM19]), renamed to
 the model's name. A line is a node, ``ID -- DESCRIPTION -- KEY=VALUE, ...``, or an edge,
 ``<tab>ID -- ID``. Times are milliseconds, sizes bytes; a node with several outputs lists their
-sizes, ``[1.0; 2.0]``.
+sizes, ``[1.0; 2.0]``. What PipeDream's planner writes has ``-- stage_id=N`` behind each node.
 """
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.published_file import published_file
@@ -70,6 +72,9 @@ def load_profile(path: str | Path) -> PipelineGraph:
     with several outputs has one tensor, as large as all of them together; one without consumers is
     transferred nowhere.
 
+    Sources that are called Input are left out, as PipeDream's planner does: their time is that of
+    loading the minibatch, which the first stage has at hand. A note tells how much that was.
+
     Raises
     ------
     InvalidInputError
@@ -90,9 +95,13 @@ def _parsed(content: bytes) -> PipelineGraph:
     number: dict[str, int] = {}
     names, values = [], []
     edges = []
+    is_planned = False
     for row, line in enumerate(lines, 1):
         parts = line.strip().split(" -- ")
         with naming(f"line {row}"):
+            if not line.startswith("\t") and re.fullmatch(r"stage_id=\d{1,9}", parts[-1]):
+                is_planned = True
+                parts.pop()
             if line.startswith("\t") and len(parts) == 2:
                 edges.append((row, parts[0], parts[1]))
             elif len(parts) == 3 and not line.startswith("\t"):
@@ -113,8 +122,48 @@ def _parsed(content: bytes) -> PipelineGraph:
                 raise InvalidInputError(
                     f"line {row}: the edge names {node!r}; expected the id of a node."
                 )
-    dag = Dag.from_edges(len(names), [(number[u], number[w]) for _, u, w in edges], tuple(names))
+    # Of the whole file, since errors name its nodes.
+    Dag.from_edges(len(names), [(number[u], number[w]) for _, u, w in edges], tuple(names))
+    targets = {number[w] for _, _, w in edges}
+    kept = [v for v in range(len(names)) if v in targets or not _is_input(names[v])]
     table = np.array(values, dtype=float).reshape(-1, len(FIELDS))
+    notes = [_PLANNED] if is_planned else []
+    if len(kept) < len(names):
+        left_out = len(names) - len(kept)
+        seconds = math.fsum(table[v][0] for v in set(range(len(names))) - set(kept)) / 1000
+        notes.append(
+            f"{left_out} input{'s' * (left_out > 1)} with {seconds:.3g} s of loading "
+            f"{'are' if left_out > 1 else 'is'} left out, as PipeDream's planner does"
+        )
+    return _graph(names, table, [(number[u], number[w]) for _, u, w in edges], kept, notes)
+
+
+_PLANNED = "the stages in the file, which PipeDream's planner has chosen, are not used"
+
+
+def _is_input(name: str) -> bool:
+    return name.partition(" ")[2].startswith("Input")
+
+
+def _graph(
+    all_names: Sequence[str],
+    all_values: npt.NDArray[np.float64],
+    all_edges: Sequence[tuple[int, int]],
+    kept: Sequence[int],
+    notes: Sequence[str],
+) -> PipelineGraph:
+    """Return the graph of the nodes that are kept.
+
+    Parameters
+    ----------
+    all_values
+        Shape (nodes, `FIELDS`), of all nodes.
+    """
+    number = {v: at for at, v in enumerate(kept)}
+    names = tuple(all_names[v] for v in kept)
+    edges = [(number[u], number[w]) for u, w in all_edges if u in number]
+    dag = Dag.from_edges(len(names), edges, names)
+    table = all_values[list(kept)]
     forward, backward, activation, parameters = table.T
     device, link = stage_hardware(default_device())
     to_ticks = NANOSECONDS / link.bandwidth
@@ -125,8 +174,10 @@ def _parsed(content: bytes) -> PipelineGraph:
         transfer=frozen(moved),
         param_load=frozen(np.rint(parameters * to_ticks)),
         cache=int(device.memory_bytes * to_ticks),
-        names=tuple(names),
+        names=names,
         tick="ns",
+        item="minibatch",
+        notes=tuple(notes),
     )
     trained = replace(
         made,

@@ -37,6 +37,10 @@ class PipelineGraph:
     folded
         The same graph with its backward pass folded into the forward pass, if it is one of training
         (see `costs.homes_of`); not part of an instance's identity.
+    item
+        What passes through the stages at a time, for people: one input, or a minibatch of them.
+    notes
+        What was taken for granted, as sentences.
     """
 
     dag: Dag
@@ -47,6 +51,8 @@ class PipelineGraph:
     names: tuple[str, ...]
     tick: str = "unit"
     folded: "PipelineGraph | None" = None
+    item: str = "input"
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.dag.nodes == 0:

@@ -28,12 +28,12 @@ def test_example_is_read(path):
     """Work is the forward time, sizes are times on a 12 GB/s link, and several outputs add up."""
     path.write_text(EXAMPLE)
     graph = load_profile(path)
-    assert graph.names == ("node3 Linear", "node1 Input0", "node2 LSTM")
-    assert graph.work.tolist() == [500_000, 0, 1_500_000]
+    assert graph.names == ("node3 Linear", "node2 LSTM")
+    assert graph.work.tolist() == [500_000, 1_500_000]
     # Nobody reads the output of node3.
-    assert graph.transfer.tolist() == [0, 2, 3]
-    assert graph.param_load.tolist() == [0, 0, 10]
-    assert list(zip(graph.dag.sources, graph.dag.targets, strict=True)) == [(1, 0), (1, 2), (2, 0)]
+    assert graph.transfer.tolist() == [0, 3]
+    assert graph.param_load.tolist() == [0, 10]
+    assert list(zip(graph.dag.sources, graph.dag.targets, strict=True)) == [(1, 0)]
     assert graph.tick == "ns"
     assert graph.is_cached
 
@@ -42,9 +42,36 @@ def test_example_is_read(path):
 def test_texts_are_told_apart_by_how_they_begin(path, start):
     """A profile and a CostGraphDef may both end in .txt, and dashes in a name fool nobody."""
     path.write_text(start + EXAMPLE)
-    assert load_file(path).dag.nodes == 3
+    assert load_file(path).dag.nodes == 2
     path.write_text(start + 'node { name: "a -- b" compute_cost: 3 }')
     assert load_file(path).work.tolist() == [3]
+
+
+def test_inputs_are_left_out_with_their_time(path):
+    """They are how long the minibatch takes to load; a node of that name within is an operator."""
+    inner = "node4 -- InputNorm(4) -- " + ENTRY.format(2, 8, 0) + "\n\tnode2 -- node4\n"
+    path.write_text(
+        replaced("Input0 -- forward_compute_time=0.000", "Input0 -- forward_compute_time=636")
+        + inner
+    )
+    graph = load_profile(path)
+    assert graph.names == ("node3 Linear", "node2 LSTM", "node4 InputNorm")
+    assert graph.folded.names == graph.names
+    (note,) = graph.notes
+    assert note == "1 input with 0.636 s of loading is left out, as PipeDream's planner does"
+    assert graph.item == "minibatch"
+
+
+def test_stages_of_pipedreams_planner_are_not_used(path):
+    """Its files are profiles with one more field, which a note tells of."""
+    path.write_text(EXAMPLE)
+    plain = load_profile(path)
+    nodes, edges = EXAMPLE.split("\n")[:3], EXAMPLE.split("\n")[3:]
+    planned = [f"{line} -- stage_id={at}" for at, line in enumerate(nodes)]
+    path.write_text("\n".join(planned + edges))
+    graph = load_profile(path)
+    assert graph.work.tolist() == plain.work.tolist()
+    assert graph.notes[0].startswith("the stages in the file, which PipeDream's planner has chosen")
 
 
 def replaced(old, new):
@@ -88,6 +115,7 @@ def replaced(old, new):
         (replaced("time=0.5", "time=9e11"), r"expected at most 2\^53"),
         ("", "is empty; expected a graph"),
         ("\n", "the graph has no nodes; expected at least one"),
+        ("a -- Input -- " + ENTRY.format(1, 1, 0), "the graph has no nodes; expected at least one"),
     ],
 )
 def test_malformed_profiles_are_refused(path, text, expected):
