@@ -3,7 +3,7 @@
 import datetime as dt
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from boundmark.problems.devices import (
     shipped,
 )
 from boundmark.problems.errors import InvalidInputError, find, quoted
+from boundmark.problems.files import ONNXRUNTIME_PROFILE, TORCH_TRACE, naming
 from boundmark.problems.roofline import operation_seconds
 
 TORCH = "torch"
@@ -58,8 +59,11 @@ def profile(
     base: str | None = None,
     dims: Mapping[str, int] | None = None,
     name: str | None = None,
+    trace: str | Path | None = None,
 ) -> Profile:
     """Run a model on this machine and time its operators.
+
+    With a trace, nothing is run: the times are those that another tool has recorded.
 
     Parameters
     ----------
@@ -87,6 +91,9 @@ def profile(
         Sizes of dimensions that an ONNX model leaves open, by name.
     name
         What to call a model that is an object.
+    trace
+        A trace of torch.profiler (`export_chrome_trace`), of a program or module as it was
+        exported; or a profile of onnxruntime (`enable_profiling`), of an ONNX file.
 
     Raises
     ------
@@ -97,6 +104,16 @@ def profile(
     repeats = bounded_integer("repeats", repeats, 1, LARGEST_REPEATS)
     threads = bounded_integer("threads", threads, 1, LARGEST_THREADS)
     path = path_of("net", net, "file") if isinstance(net, str | Path) else None
+    if trace is not None:
+        asked = {"runtime": runtime, "torch_device": torch_device, "provider": provider}
+        given = [option for option, value in asked.items() if value is not None]
+        if given or compiled:
+            raise InvalidInputError(
+                f"{(given or ['compiled'])[0]} is given with a trace; expected none, since nothing "
+                "is run."
+            )
+        recorded = path_of("trace", trace, "file")
+        return _with_trace(net if path is None else path, example_inputs, recorded, base, dims)
     chosen = _runtime(path, runtime)
     if chosen != TORCH and torch_device is not None:
         raise InvalidInputError("torch_device is given; expected it with the runtime torch only.")
@@ -199,6 +216,48 @@ def _with_torch(
         machine = _Machine.of(gpu_of(program.device) or Gpu(title, None, None), None)
     runtime = f"PyTorch {torch.__version__}"
     return _profile(name, program.graph, measured, device, settings, runtime, machine)
+
+
+def _with_trace(
+    net: Any, example_inputs: Any, trace: Path, base: str | None, dims: Mapping[str, int] | None
+) -> Profile:
+    """Return the times that another tool has recorded."""
+    from boundmark.benchmarks.runtimes import tool_profiles
+
+    is_onnx = isinstance(net, Path) and _runtime(net, None) != TORCH
+    events = tool_profiles.read_events(trace)
+    if isinstance(events, dict) == is_onnx:
+        other, expected = TORCH_TRACE, ONNXRUNTIME_PROFILE
+        if not is_onnx:
+            other, expected = expected, other
+        raise InvalidInputError(f"{trace}: it is {other}; expected {expected} for this model.")
+    if is_onnx:
+        from boundmark.datasets.onnx_file import load
+
+        graph = load(net, dims or NO_DIMS)
+        with naming(trace):
+            recorded = tool_profiles.onnxruntime_times(events, graph)
+    else:
+        from boundmark.benchmarks.runtimes.torch_execution import runnable
+
+        program = runnable(net, example_inputs, "cpu")
+        graph = program.graph
+        with naming(trace):
+            recorded = tool_profiles.torch_times(events, program)
+    name = net.name if isinstance(net, Path) else type(net).__name__
+    settings = _Settings(recorded.tool, recorded.passes, 0, NO_DIMS, None, None, False, 0.0)
+    machine = _Machine(recorded.device, None, None, None)
+    device = _base(base, device_of_gpu(recorded.device))
+    tool = f"{recorded.tool} {quoted(trace.name)}"
+    profiled = _profile(name, graph, recorded.measured, device, settings, tool, machine)
+    where = f", {recorded.device}" if recorded.device else ""
+    # When and on what it was recorded, only its owner knows.
+    measurement = {**profiled.measurement, "date": None, "device": recorded.device or None}
+    return replace(
+        profiled,
+        measurement=measurement,
+        source=f"{tool}{where}: median of {recorded.passes} passes of {name}",
+    )
 
 
 class _Machine(NamedTuple):

@@ -15,7 +15,13 @@ from boundmark.problems.errors import (
     find,
     quoted,
 )
-from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.files import (
+    MARK_OF_TOOL,
+    naming,
+    open_regular,
+    read_bytes,
+    refuse_tool_file,
+)
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.labels import labels_path, read_labels
 from boundmark.problems.problem import Instance, Problem
@@ -143,6 +149,9 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
         path = path / FOLDER_FILE
     suffix = path.suffix.lower()
     candidates = [one for one in formats().values() if suffix in one.suffixes]
+    if path.is_file() and (suffix in _OF_TOOLS or not candidates):
+        with naming(path), open(open_regular(path), "rb") as file:
+            refuse_tool_file(file.read(MARK_OF_TOOL), "a model")
     if suffix == INSTANCE_SUFFIX:
         refuse_dims(str(path), dims)
         content = read_bytes(path)
@@ -209,6 +218,10 @@ def _other_folder(path: Path) -> str:
     return f"{path} is a directory; expected a file, or a folder with {FOLDER_FILE}."
 
 
+# Of what profiling tools write.
+_OF_TOOLS = (".json", ".csv", ".txt")
+
+
 def refuse_dims(source: str, dims: Mapping[str, int]) -> None:
     """Refuse sizes of dimensions for a source without open dimensions.
 
@@ -243,9 +256,35 @@ def _load_instance(path: Path) -> Instance:
     with naming(path):
         value = json_object(content)
         name = value.get("problem")
+        if name is None:
+            raise InvalidInputError(_other_json(value))
         if not isinstance(name, str) or name not in problems():
             raise InvalidInputError(f"problem is {name!r}; expected {' or '.join(problems())}.")
         return _labelled(path, problems()[name], problems()[name].instance_from_json(value))
+
+
+# A field that tells what an object of another program is, and what can be read instead.
+_OTHER_OBJECTS = {
+    "_class_name": ("the configuration of a model of diffusers", "the model as .onnx or .pt2"),
+    "peft_type": ("an adapter (LoRA)", "the folder of its base model"),
+    "n_layers": ("weights in Meta's or Mistral's form", "the config.json of the same model"),
+}
+
+
+def _other_json(value: Mapping[str, Any]) -> str:
+    """Say what an object is that no format has recognised, and what was expected."""
+    for field, (what, expected) in _OTHER_OBJECTS.items():
+        if field in value:
+            return f"it is {what}; expected {expected}."
+    names = ", ".join(list(map(quoted, value))[:MOST_FIELDS])
+    return (
+        f"it is JSON of no known format, with the fields {names or 'none'}; expected a graph, an "
+        "instance, or a language model's config.json with model_type."
+    )
+
+
+# In an error.
+MOST_FIELDS = 5
 
 
 def _labelled(path: Path, problem: Problem, instance: Instance) -> Instance:

@@ -7,6 +7,7 @@ import errno
 import gzip
 import io
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
@@ -130,6 +131,12 @@ def read_bytes(path: Path, expected: str = "a graph", most_bytes: int | None = N
     return content
 
 
+TORCH_TRACE = "a trace of torch.profiler"
+ONNXRUNTIME_PROFILE = "a profile of onnxruntime"
+
+# Bytes by which files of profiling tools are told.
+MARK_OF_TOOL = 4096
+
 # Bytes that tell what stands in a file's place.
 LONGEST_MARK = 64
 
@@ -165,3 +172,54 @@ def naming(place: str | Path) -> Iterator[None]:
     except InvalidInputError as error:
         kind = NoRoomError if isinstance(error, NoRoomError) else InvalidInputError
         raise kind(f"{place}: {error}") from error
+
+
+# How files begin that tools for profiling write, and what they are.
+_TOOL_FILES = (
+    (rb'\s*\{[^{}\[\]]*("schemaVersion"|"deviceProperties"|"traceEvents")', TORCH_TRACE),
+    (rb'\s*\[\s*\{\s*"cat"\s*:\s*"(Session|Node|Api)"', ONNXRUNTIME_PROFILE),
+    (rb'\s*\[\s*\{\s*"count"\s*:\s*\d+\s*\}', "a layer profile of trtexec"),
+    (rb'\s*"?(Start \(ns\),Duration \(ns\)|Time \(%\))', "a table of nsys stats"),
+    (rb'\s*"?ID"?,"?Process ID"?,"?Process Name', "a table of Nsight Compute"),
+    (rb"SQLite format 3", "an SQLite database, as Nsight Systems exports"),
+)
+
+
+def tool_file(start: bytes) -> str | None:
+    """Return what a file is by its first few hundred bytes if a profiling tool has written it.
+
+    Examples
+    --------
+    >>> tool_file(b'Start (ns),Duration (ns),CorrId,GrdX')
+    'a table of nsys stats'
+    >>> tool_file(b'{"nodes": []}')
+    """
+    return next((what for pattern, what in _TOOL_FILES if re.match(pattern, start)), None)
+
+
+def refuse_tool_file(start: bytes, expected: str) -> None:
+    """Refuse a file that a profiling tool has written, and say what it is good for.
+
+    Parameters
+    ----------
+    expected
+        What was expected in its place.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is one.
+    """
+    what = tool_file(start[:MARK_OF_TOOL])
+    if what is None:
+        return
+    if what == TORCH_TRACE:
+        use = "`boundmark profile MODEL.pt2 --from FILE` joins it to a model"
+    elif what == ONNXRUNTIME_PROFILE:
+        use = "`boundmark profile MODEL.onnx --from FILE` joins it to a model"
+    else:
+        use = (
+            "its kernels do not say which operator they are of: run `boundmark profile` there, or "
+            "record a trace of torch.profiler or a profile of onnxruntime"
+        )
+    raise InvalidInputError(f"it is {what}; expected {expected}. {use[0].upper()}{use[1:]}.")

@@ -23,6 +23,11 @@ SHOWN = 5
     help="Store the times in this .json file, which other commands read as --device.",
 )  # fmt: skip
 @click.option(
+    "--from", "trace", metavar="FILE", type=FILE,
+    help="Run nothing: take the times from a trace of torch.profiler (export_chrome_trace), for a "
+    ".pt2 file, or from a profile of onnxruntime, for an .onnx file.",
+)  # fmt: skip
+@click.option(
     "--base", metavar="NAME",
     show_default="the GPU that was used, if it is known, or the default device",
     help="Device whose link and memory are stored with the times.",
@@ -58,6 +63,7 @@ def profile(
     model: Path,
     dims: dict[str, int],
     out: Path | None,
+    trace: Path | None,
     base: str | None,
     runtime: str | None,
     torch_device: str | None,
@@ -92,6 +98,7 @@ def profile(
         threads=threads,
         base=base,
         dims=dims,
+        trace=trace,
     )
     if out is not None:
         found.save(out)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError, quoted
 from boundmark.problems.errors import find as find_named
-from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.files import naming, read_bytes, refuse_tool_file
 from boundmark.problems.json_documents import check_fields, check_format, json_object
 
 FORMAT = "boundmark-times/1"
@@ -99,6 +99,7 @@ def with_times(cluster: Cluster, member: str, path: Path) -> Cluster:
 def _read(path: Path) -> Times:
     content = read_bytes(path, expected="measured times")
     with naming(path):
+        refuse_tool_file(content, "times that `boundmark profile --out` has written")
         document = json_object(content)
         check_format(document, FORMAT)
         check_fields(document, ("base", "operators", "source"))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import reader_files
 from certified import NAMES, PROBLEMS, certified
 from ir_models import CONVOLUTION, PRODUCTS
@@ -19,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch_archives import archive, two_layers
 
 from boundmark.benchmarks import suite_file
+from boundmark.benchmarks.runtimes import tool_profiles
 from boundmark.benchmarks.stored import load_solution
 from boundmark.bounds import checker
 from boundmark.datasets import onnx_file
@@ -205,6 +207,34 @@ def _read_safetensors(path: Path) -> None:
     load_file(path.parent)
 
 
+def _traces() -> Sequence[bytes]:
+    calls = [("linear", 0, 50), ("addmm", 10, 20), ("relu", 60, 20)]
+    events: list[dict[str, Any]] = [
+        {"ph": "X", "cat": "cpu_op", "name": f"aten::{name}", "pid": 1, "tid": 1, "ts": start,
+         "dur": duration, "args": {"External id": at, "Input Dims": [[8, 64], []]}}
+        for at, (name, start, duration) in enumerate(calls)
+    ]  # fmt: skip
+    events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 12, "dur": 1,
+                   "args": {"External id": 1, "correlation": 9}})  # fmt: skip
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 99, "dur": 7.5}
+    events.append({**kernel, "args": {"correlation": 9}})
+    runs = [
+        {"cat": "Node", "ph": "X", "name": f"{name}_kernel_time", "ts": 1, "dur": 20,
+         "args": {"provider": "CPUExecutionProvider"}}
+        for name in ("MatMul_0", "Softmax_1", "MatMul_2", "Add_3")
+    ]  # fmt: skip
+    return [_canonical({"schemaVersion": 1, "traceEvents": events}), _canonical(runs)]
+
+
+def _read_trace(path: Path) -> None:
+    events = tool_profiles.read_events(path)
+    if isinstance(events, dict):
+        tool_profiles.recorded_calls(events)
+    else:
+        model = onnx.load_model_from_string(_onnx_models()[1])
+        tool_profiles.onnxruntime_times(events, onnx_file.of_model(model))
+
+
 READERS = {
     "checker": Reader(".json", lambda: [*_instances(), *_certificates(), *_solutions()], _check),
     "instance": Reader(".json", _instances, load_file),
@@ -225,6 +255,7 @@ READERS = {
     "layer-table": Reader(".csv", reader_files.layer_tables, _read_language_model),
     "safetensors": Reader(".safetensors", reader_files.safetensors, _read_safetensors),
     "times": Reader(".json", reader_files.times, lambda path: find_device(str(path))),
+    "trace": Reader(".json", _traces, _read_trace),
     "best-known": Reader(".parquet", reader_files.records, read_records),
     "baseline": Reader(".parquet", reader_files.baselines, read_baseline),
     "history": Reader(".parquet", reader_files.histories, read_history),
