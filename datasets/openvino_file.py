@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -16,13 +17,25 @@ from boundmark.datasets.openvino_operators import (
     read_layers,
     weight_shape,
 )
-from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
+from boundmark.problems.computation_graph import (
+    ELEMENT_BITS,
+    LEFT_OUT,
+    ComputationGraph,
+    Operator,
+    Tensor,
+)
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
 
 # Layers that are no operators.
 INPUTS, CONSTANTS, RESULTS = ("Parameter",), ("Const", "Constant"), ("Result",)
+
+# Of a product or convolution: data, weights and bias.
+MOST_INPUTS = 3
+
+# Elements of more bits are numbers themselves.
+QUANTISED_BITS = 8
 
 # What they yield is known before the model runs.
 SHAPES = ("ShapeOf",)
@@ -32,8 +45,10 @@ def load(path: str | Path) -> ComputationGraph:
     """Read a model; its weights, in a file of their own, are not needed.
 
     A layer whose inputs are all constants is a constant itself, such as the conversion of stored
-    weights, and so is the result of ShapeOf. Layers that no result depends on are left out. An
-    operator of a type of which nothing is known costs the bytes that it moves, and a note says so.
+    weights, and so is the result of ShapeOf. Quantised weights, which such layers make numbers of,
+    are parameters as they are stored, with scales and zero points behind all inputs. Layers that no
+    result depends on are left out. An operator of a type of which nothing is known costs the bytes
+    that it moves, and a note says so.
 
     Raises
     ------
@@ -61,11 +76,13 @@ def _graph(layers: list[Layer], edges: dict[Port, Port]) -> ComputationGraph:
     tensors: list[Tensor] = []
     known = {layer.number: layer for layer in layers}
     notes = Notes()
+    stored = _stored(ordered, edges, constants)
 
     def tensor(port: Port, reader: Layer | None = None) -> int:
         if port not in numbers:
             layer = known[port[0]]
             shape, dtype = layer.outputs[port[1]]
+            dtype = stored[port].dtype if port in stored else dtype
             if reader is not None and layer.number in constants:
                 shape = weight_shape(reader, shape)
             numbers[port] = len(tensors)
@@ -77,7 +94,12 @@ def _graph(layers: list[Layer], edges: dict[Port, Port]) -> ComputationGraph:
     for layer, name in zip(kept, names, strict=True):
         with naming(f"layer {quoted(layer.name)}"):
             sources = [edges.get((layer.number, port)) for port in layer.inputs]
+            beside = [one for x in sources if x in stored for one in stored[x].beside]
             reads = tuple(LEFT_OUT if x is None else tensor(x, layer) for x in sources)
+            if beside:
+                # Behind the place of a bias, so that none is taken for one.
+                reads += (LEFT_OUT,) * (MOST_INPUTS - len(reads))
+                reads += tuple(map(tensor, dict.fromkeys(beside)))
             used = [(layer.number, port) for port in layer.outputs if (layer.number, port) in read]
             writes = tuple(map(tensor, used))
             operators.append(_operator(layer, name, reads, writes, tensors, notes))
@@ -152,6 +174,48 @@ def _constants(ordered: list[Layer], edges: dict[Port, Port]) -> set[str]:
         is_derived = bool(sources) and all(x is not None and x[0] in found for x in sources)
         if layer.kind in (*CONSTANTS, *SHAPES) or (is_derived and layer.kind not in RESULTS):
             found.add(layer.number)
+    return found
+
+
+class _Stored(NamedTuple):
+    """How a constant is stored that is quantised: its elements, and what is multiplied or added."""
+
+    dtype: str
+    beside: tuple[Port, ...] = ()
+
+
+# After the conversion of quantised elements to numbers.
+_SCALING = ("Multiply", "Subtract", "Add")
+_REARRANGING = ("Convert", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+
+
+def _stored(
+    ordered: list[Layer], edges: dict[Port, Port], constants: set[str]
+) -> dict[Port, _Stored]:
+    """Return how constants are stored that begin with elements of 8 bits or fewer.
+
+    They are converted to numbers, scaled and rearranged, by what runtimes do inside of the product
+    that reads them.
+    """
+    found: dict[Port, _Stored] = {}
+    kinds = {layer.number: layer.kind for layer in ordered}
+    types = {(x.number, port): kind for x in ordered for port, (_, kind) in x.outputs.items()}
+    for layer in ordered:
+        sources = [edges.get((layer.number, port)) for port in layer.inputs]
+        first = sources[0] if sources else None
+        if layer.number not in constants or first is None or len(layer.outputs) != 1:
+            continue
+        (out,) = ((layer.number, port) for port in layer.outputs)
+        if first in found and layer.kind in _REARRANGING:
+            found[out] = found[first]
+        elif first in found and layer.kind in _SCALING and len(sources) == 2 and sources[1]:
+            other = sources[1]
+            beside = found[other].beside if other in found else ()
+            found[out] = _Stored(found[first].dtype, (*found[first].beside, other, *beside))
+        elif layer.kind == "Convert" and kinds[first[0]] in CONSTANTS:
+            is_quantised = ELEMENT_BITS[types[first]] <= QUANTISED_BITS and types[first] != "bool"
+            if is_quantised:
+                found[out] = _Stored(types[first])
     return found
 
 

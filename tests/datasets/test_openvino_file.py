@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from ir_models import CONVOLUTION, PRODUCTS
+from ir_models import CONVOLUTION, PRODUCTS, ir_text
 
 from boundmark.datasets.openvino_file import load
 from boundmark.datasets.resolve import load_file
-from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 
 
@@ -92,3 +92,39 @@ def test_weights_alone_are_no_model(tmp_path: Path) -> None:
     text = CONVOLUTION.replace('"Parameter"', '"Const"')
     with pytest.raises(InvalidInputError, match="the graph has no nodes"):
         read(text, tmp_path)
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("U4", 4), ("I8", 8), ("FP16", 32)])
+def test_quantised_weights_are_as_stored(kind: str, bits: int, tmp_path: Path) -> None:
+    """Elements, scales and zero points, as NNCF writes them; halves are numbers themselves."""
+    grouped, one = (64, 2, 16), (64, 2, 1)
+    layers = [
+        ("x", "Parameter", {}, [], [(3, 32)]),
+        ("w", "Const", {}, [], [grouped]),
+        ("numbers", "Convert", {}, [grouped], [grouped]),
+        ("zero", "Const", {}, [], [one]),
+        ("zero numbers", "Convert", {}, [one], [one]),
+        ("less", "Subtract", {}, [grouped, one], [grouped]),
+        ("scale", "Const", {}, [], [one]),
+        ("scaled", "Multiply", {}, [grouped, one], [grouped]),
+        ("shape", "Const", {}, [], [(2,)]),
+        ("matrix", "Reshape", {}, [grouped, (2,)], [(64, 32)]),
+        ("product", "MatMul", {"transpose_b": "true"}, [(3, 32), (64, 32)], [(3, 64)]),
+        ("out", "Result", {}, [(3, 64)], []),
+    ]
+    edges = [
+        (1, 2, 0), (3, 4, 0), (2, 5, 0), (4, 5, 1), (5, 7, 0), (6, 7, 1), (7, 9, 0), (8, 9, 1),
+        (0, 10, 0), (9, 10, 1), (10, 11, 0),
+    ]  # fmt: skip
+    text = ir_text(layers, edges, {"w": kind, "zero": kind, "scale": "FP16", "shape": "I64"})
+    graph = read(text, tmp_path)
+    (product,) = graph.operators
+    assert product.flops == 2 * 3 * 64 * 32
+    assert graph.dtype == "float32"
+    if bits == 32:
+        assert graph.param_bytes.tolist() == [64 * 32 * 4]
+        return
+    beside = 64 * 2 * 2 + 64 * 2 * bits // 8
+    assert graph.param_bytes.tolist() == [64 * 32 * bits // 8 + beside]
+    # Nothing stands in the place of a bias.
+    assert product.reads[2] == LEFT_OUT

@@ -1,19 +1,26 @@
 """Models in OpenVINO IR, written by hand as `openvino.save_model` writes them."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from xml.sax.saxutils import quoteattr
 
 # Layer: name, type, settings, shapes of inputs, shapes of outputs.
 Layer = tuple[str, str, Mapping[str, str], Sequence[Sequence[int]], Sequence[Sequence[int]]]
 
 
-def ir_text(layers: Sequence[Layer], edges: Sequence[tuple[int, int, int]]) -> str:
+def ir_text(
+    layers: Sequence[Layer],
+    edges: Sequence[tuple[int, int, int]],
+    precisions: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return the file of some layers.
 
     Parameters
     ----------
     edges
         Number of the layer that is read, from its first output; number of the reader; which input.
+    precisions
+        Of outputs, by the layer's name; FP32 of others.
     """
     lines = ['<?xml version="1.0"?>', '<net name="model" version="11">', "<layers>"]
     for number, (name, kind, data, inputs, outputs) in enumerate(layers):
@@ -25,7 +32,8 @@ def ir_text(layers: Sequence[Layer], edges: Sequence[tuple[int, int, int]]) -> s
             lines.append(f"<{side}>")
             for shape in shapes:
                 dims = "".join(f"<dim>{extent}</dim>" for extent in shape)
-                lines.append(f'<port id="{port}" precision="FP32">{dims}</port>')
+                kind = precisions.get(name, "FP32") if side == "output" else "FP32"
+                lines.append(f'<port id="{port}" precision="{kind}">{dims}</port>')
                 port += 1
             lines.append(f"</{side}>")
         lines.append("</layer>")
