@@ -14,11 +14,12 @@ from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import GivenSolution
 from boundmark.benchmarks.interruption import (
-    INTERRUPT,
+    INTERRUPTIONS,
     PROVEN,
     TimeIsUpError,
     end_running_methods,
     ending_gently,
+    reason_of,
 )
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.library.known import KnownResults
@@ -96,9 +97,9 @@ def solve(
                 _run(going, source, directory, options, quiet, ended)
     except TimeIsUpError:
         late = "what it found was not checked, because the time was up"
-    except KeyboardInterrupt:
-        going.stop(INTERRUPT)
-        late = "what it found was not checked, because of Ctrl-C"
+    except KeyboardInterrupt as error:
+        going.stop(reason_of(error))
+        late = f"what it found was not checked, because {reason_of(error)}"
     if outcomes is None:
         answer = _stored_answer(source, directory, going, options)
     else:
@@ -111,7 +112,7 @@ def solve(
     return replace(
         answer,
         failures=(*answer.failures, *unfinished),
-        interrupted=going.why_stopped == INTERRUPT,
+        interrupted=going.why_stopped in INTERRUPTIONS,
     )
 
 
