@@ -60,7 +60,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys((f"conv{n}d" for n in (1, 2, 3)), _CONVOLUTION),
     **dict.fromkeys((f"conv_transpose{n}d" for n in (1, 2, 3)), _CONVOLUTION),
     **dict.fromkeys((f"max_pool{n}d" for n in (1, 2, 3)), _POOL),
-    "max_pool2d_with_indices": _POOL,
+    **dict.fromkeys((f"max_pool{n}d_with_indices" for n in (1, 2, 3)), _POOL),
     **dict.fromkeys((f"avg_pool{n}d" for n in (1, 2, 3)), _POOL),
     **dict.fromkeys(("layer_norm", "group_norm"), _NORMALISATION),
     **{name: {"dim": 0} for name in ("cat", "concat", "concatenate")},
@@ -184,10 +184,7 @@ class _Reading:
             reads = {name: list(names_of(kind, value)) for name, kind, value in named}
             read = [x for names in reads.values() for x in names if x is not None]
             wholes = self._wholes(read[0]) if read and is_write(packet) else []
-            for one in wholes:
-                self._renew(one)
             given = [(name, self._argument(kind, value)) for name, kind, value in named]
-            current = [one for one in wholes if not self.writes.is_stale(one)]
             made = [x for names in written for x in names if x]
             how = "clone" if self._is_copy(packet, read, made) else packet
             changed = self.writes.read(how, reads, made)
@@ -217,7 +214,7 @@ class _Reading:
                     self._bind(name, item_of(node, name, place, types[place]))
         if changed:
             self._now(changed[0], self.values[str(names[0])])
-            self._hand_up(changed[0], current, node)
+            self._hand_up(changed[0], wholes, node)
         elif how == packet and packet in VIEWS and read:
             self._note_parts(read[0], node, names if is_several else names[0])
 
@@ -238,13 +235,16 @@ class _Reading:
         return self._type(read[0]).dtype != self._type(made[0]).dtype
 
     def _wholes(self, name: str) -> list[str]:
-        """Return the tensors that a tensor is a part of, the whole memory last."""
+        """Return tensors that a tensor is a part of, up to the whole memory, if they are known."""
         found: list[str] = []
         while len(found) < MOST_VIEWS:
             part = self.parts.get(self.writes.view(name))
             if part is None:
                 break
             name = part.whole
+            self._renew(name)
+            if self.writes.is_stale(name):
+                break
             found.append(name)
         return found
 
@@ -280,14 +280,15 @@ class _Reading:
         if part.node.target._opname not in MAY_COPY:
             return True
         known = object_in(self.types, part.whole)
-        expected = 1
-        for size, stride in zip(
-            reversed(list_in(known, "sizes")), reversed(known.get("strides") or []), strict=False
-        ):
-            if a_size(size) != 1 and a_size(stride) != expected:
+        if "strides" not in known:
+            return False
+        dense = 1
+        steps = map(a_size, reversed(list_in(known, "strides")))
+        for size, step in zip(map(a_size, reversed(list_in(known, "sizes"))), steps, strict=True):
+            if step != dense and size != 1:
                 return False
-            expected *= a_size(size)
-        return "strides" in known
+            dense *= size
+        return True
 
     def _now(self, name: str, node: StoredNode) -> None:
         """Let all names of a tensor stand for a new value."""

@@ -114,8 +114,8 @@ class Writes:
         if name in self._stale:
             raise InvalidInputError(
                 f"tensor {quoted(name)} shares memory with a part of it that was written in "
-                "place; expected none: run_decompositions() of the exported program, before it is "
-                "saved, writes nothing in place."
+                "place; expected none: run_decompositions({}) of the exported program, before it "
+                "is saved, writes nothing in place."
             )
 
     def changed(self) -> list[str]:

@@ -318,6 +318,9 @@ def _counted(model: Any, placed: tuple[Any, ...], named: Mapping[str, Any]) -> i
 
     counter = FlopCounterMode(display=False)
     try:
+        if hasattr(model, "set_experts_implementation"):
+            # Nor products of rows with matrices of their own.
+            model.set_experts_implementation("eager")
         # It does not know the kernel of attention that a processor runs.
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counter:
             model(*placed, **named)
@@ -383,6 +386,21 @@ def stored() -> list[Row]:
     """Return the rows of the file."""
     with STORED.open(newline="") as file:
         return [Row(**line) for line in csv.DictReader(file, delimiter="\t")]
+
+
+def table() -> list[str]:
+    """Return a line for each package, and one for both, of the stored rows."""
+    lines = ["| models of | made and exported | read | a rule for every operator |"]
+    lines.append("|---|---:|---:|---:|")
+    found = stored()
+    for package in (*MAKERS, ""):
+        own = [row for row in found if package in ("", row.package)]
+        exported = [row for row in own if row.outcome != "not exported"]
+        read = [row for row in exported if row.outcome == "loads"]
+        ruled = [row for row in read if not row.without_rule]
+        counts = f"{len(exported)} of {len(own)} | {len(read)} | {len(ruled)}"
+        lines.append(f"| {package or 'both'} | {counts} |")
+    return lines
 
 
 def main() -> None:

@@ -545,7 +545,7 @@ RULES: Mapping[str, AtenRule] = {
         AtenRule("Bucketize", ("self", "boundaries", "sorted_sequence"), count=_search),
     ),
     **dict.fromkeys(
-        ("embedding_bag", "_embedding_bag"),
+        ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"),
         AtenRule("EmbeddingBag", ("weight", "indices", "offsets"), count=_bag),
     ),
     **dict.fromkeys(

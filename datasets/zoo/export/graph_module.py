@@ -171,9 +171,17 @@ def _with_rules(program: Any) -> Any:
     if missing.isdisjoint(table):
         return program
     # Decompositions may consist of operators without a rule, too.
-    return program.run_decompositions(
+    found = program.run_decompositions(
         {target: parts for target, parts in table.items() if _is_without_rule(target)}
     )
+    # Those with checks that must not be lost, such as of inverses, become calls of another kind.
+    has_effects = any(map(_is_higher_order, found.graph.nodes))
+    return program if has_effects else found
+
+
+def _is_higher_order(node: Any) -> bool:
+    """Whether a node calls a graph, or an operator in a way of its own."""
+    return getattr(node.target, "namespace", "") == "higher_order"
 
 
 def _is_without_rule(target: Any) -> bool:
@@ -218,7 +226,7 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     if node.target is operator.getitem:
         several = values[node.args[0]]
         return several[node.args[1]] if isinstance(several, tuple) else several
-    if getattr(node.target, "namespace", "") == "higher_order":
+    if _is_higher_order(node):
         raise InvalidInputError(
             f"{node.target}: control flow is not supported; expected operators."
         )
