@@ -34,7 +34,7 @@ def test_the_page_has_the_table(script: ModuleType) -> None:
 
 def test_most_are_read(script: ModuleType) -> None:
     """At least 95 % of what torch exports."""
-    exported = [row for row in script.stored() if row.outcome != "not exported"]
+    exported = [row for row in script.stored() if row.outcome in ("loads", "refused")]
     assert len(exported) >= 190
     assert sum(row.outcome == "loads" for row in exported) >= 0.95 * len(exported)
 

@@ -477,6 +477,10 @@ def test_unknown_operators_of_constants_are_constants(tmp_path: Path) -> None:
         ),
         (call("aten._fused_rms_norm.default", {"input": "x", "weight": "w"}, "y", "z"),
          "RMSNormalization", 64),
+        # The window has no more than four by four numbers.
+        (call("aten.avg_pool2d.default", {"self": "i", "kernel_size": {"as_ints": [9, 9]},
+                                          "ceil_mode": {"as_bool": True}}, "p"), "AveragePool",
+         2 * 16),
         (call("aten._upsample_bilinear2d_aa.default", {"input": "i"}, "j"), "Resize",
          7 * 3 * 64),
     ],
@@ -489,6 +493,7 @@ def test_operators_have_rules(
     kinds |= {"e": tensor(3, 4, 4), "z3": tensor(1, 4, 4), "w": tensor(4), "v": tensor(4)}
     kinds |= {"r": tensor(4, 3, dtype=10), "f": tensor(9, 4, dtype=10)}
     kinds |= {"i": tensor(1, 2, 4, 4), "k": tensor(2, 3, 2, 2), "j": tensor(1, 3, 8, 8)}
+    kinds["p"] = tensor(1, 2, 1, 1)
     made = [result["as_tensor"]["name"] for result in one["outputs"]]
     given = [name for name in "xhziwr" if name not in made]
     content = program([one], kinds, given, made[:1], {"e": "experts", "k": "filters"})

@@ -46,14 +46,19 @@ def of_convolution(
 
 
 def of_pool(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
-    """Return the window; without a stride it moves by its own size."""
+    """Return the window; without a stride it moves by its own size.
+
+    A window that is larger than the tensor, which torch allows where sizes are rounded up, is cut.
+    """
     dims = len(inputs[0]) - 2
     kernel = _many(arguments["kernel_size"], dims)
+    pads = _many(arguments["padding"], dims)
+    extents = zip(kernel, inputs[0][-dims:], pads, strict=True)
     return {
-        "kernel_shape": kernel,
+        "kernel_shape": tuple(min(window, size + 2 * pad) for window, size, pad in extents),
         "strides": _many(arguments["stride"], dims) if arguments["stride"] else kernel,
         "dilations": _many(arguments.get("dilation", 1), dims),
-        "pads": _many(arguments["padding"], dims) * 2,
+        "pads": pads * 2,
     }
 
 
