@@ -124,7 +124,9 @@ _GROUPS: Sequence[tuple[str, Mapping[str, tuple[int, ...]], Mapping[str, Any]]] 
     ("JambaForCausalLM", WORDS, {
         **EXPERTS, "attn_layer_period": 2, "attn_layer_offset": 1, "use_mamba_kernels": False
     }),
-    ("RecurrentGemmaForCausalLM", {"input_ids": (1, 32)}, {**NARROW, "num_hidden_layers": 3, "lru_width": 512}),
+    ("RecurrentGemmaForCausalLM", {"input_ids": (1, 32)}, {
+        **NARROW, "num_hidden_layers": 3, "lru_width": 512
+    }),
     ("T5Model MT5Model", WORD_PAIRS, T5),
     ("LongT5Model", {**LONG, "attention_mask": (1, 1024), "decoder_input_ids": (1, 128)}, T5),
     ("SwitchTransformersModel", WORD_PAIRS, {
