@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.datasets.file_format import main_dtype
-from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME, AtenRule
+from boundmark.datasets.zoo.export.aten import CHECKS, NOTHING, RULES, SAME, AtenRule, rule_of
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.errors import MOST_NAMES, InvalidInputError, quoted
 
@@ -153,9 +153,42 @@ def functional(program: Any) -> Any:
     """Return an exported program in which no operator changes one of its inputs.
 
     Nor has it regions: what ran under `torch.no_grad`, for instance, is among the other operators.
+    Operators without a rule are taken apart into others where torch says how.
     """
     is_plain = not (_writes_in_place(program) or _has_regions(program))
-    return program if is_plain else program.run_decompositions({})
+    plain = program if is_plain else program.run_decompositions({})
+    return _with_rules(plain)
+
+
+def _with_rules(program: Any) -> Any:
+    """Return a program in which torch's decompositions replace operators without a rule."""
+    missing = {node.target for node in program.graph.nodes if _is_without_rule(node.target)}
+    if not missing:
+        return program
+    import torch
+
+    table = torch.export.default_decompositions()
+    if missing.isdisjoint(table):
+        return program
+    # Decompositions may consist of operators without a rule, too.
+    found = program.run_decompositions(
+        {target: parts for target, parts in table.items() if _is_without_rule(target)}
+    )
+    # Those with checks that must not be lost, such as of inverses, become calls of another kind.
+    has_effects = any(map(_is_higher_order, found.graph.nodes))
+    return program if has_effects else found
+
+
+def _is_higher_order(node: Any) -> bool:
+    """Whether a node calls a graph, or an operator in a way of its own."""
+    return getattr(node.target, "namespace", "") == "higher_order"
+
+
+def _is_without_rule(target: Any) -> bool:
+    """Whether a call is of an ATen operator that the tables do not have."""
+    packet = _packet(target)
+    is_of_aten = getattr(target, "namespace", "") == "aten"
+    return is_of_aten and not (packet in RULES or packet in SAME or packet in CHECKS)
 
 
 def _has_regions(program: Any) -> bool:
@@ -193,7 +226,7 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     if node.target is operator.getitem:
         several = values[node.args[0]]
         return several[node.args[1]] if isinstance(several, tuple) else several
-    if getattr(node.target, "namespace", "") == "higher_order":
+    if _is_higher_order(node):
         raise InvalidInputError(
             f"{node.target}: control flow is not supported; expected operators."
         )
@@ -204,7 +237,7 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     if packet in SAME or _changes_nothing(packet, node):
         return values[node.args[0]]
     arguments = _arguments(node)
-    rule = RULES.get(packet)
+    rule = rule_of(packet, arguments)
     reads = _reads(rule.reads if rule else None, arguments, values)
     is_constant = {number for number in reads if number != LEFT_OUT} <= recorded.constants
     if is_constant:
@@ -212,7 +245,7 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
         recorded.constants.update(written)
         return value
     if rule is None:
-        rule = AtenRule(str(node.target).rpartition(".")[0], count=lambda inputs, outputs: 0)
+        rule = AtenRule(str(node.target).rpartition(".")[0], count=NOTHING)
         recorded.unknown.add(rule.op_type)
     name = names.operator(node, rule.op_type)
     value, written = _results(recorded, name, result)
