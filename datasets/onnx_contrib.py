@@ -73,7 +73,7 @@ from boundmark.datasets.onnx_flops import (
     per_output,
     pool,
 )
-from boundmark.datasets.onnx_operators import KnownType, domain_of
+from boundmark.datasets.onnx_operators import ONNX_ERRORS, KnownType, domain_of
 from boundmark.problems.computation_graph import Shape
 
 DOMAIN = "com.microsoft"
@@ -163,7 +163,7 @@ def output_types(
     )
     try:
         return [_checked(kind) for kind in found.types(call)]
-    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError, RuntimeError):
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError, *ONNX_ERRORS):
         # A constant is none that is known, or the node is not what its definition says.
         return ()
 

@@ -139,8 +139,8 @@ def products(second: int = 1) -> Types:
 
     def types(call: Call) -> list[KnownType]:
         factors = zip((0, second), "AB", strict=True)
-        turned = [turned(call.shape(at), call.attributes, side) for at, side in factors]
-        return [(_product(*turned), call.kind(0)[1])]
+        both = [turned(call.shape(at), call.attributes, side) for at, side in factors]
+        return [(_product(*both), call.kind(0)[1])]
 
     return types
 
@@ -166,9 +166,10 @@ def as_onnx(op_type: str, *positions: int, version: int = 21) -> Types:
         names = [name if name in named else "" for name in kinds]
         attributes = {k: v for k, v in call.attributes.items() if k in schema.attributes}
         node = onnx.helper.make_node(op_type, names, ["y"], **attributes)
+        # The definitions in ONNX are for float.
         given = {
-            name: onnx.helper.make_tensor_type_proto(element, shape)
-            for name, (shape, element) in named.items()
+            name: onnx.helper.make_tensor_type_proto(TensorProto.FLOAT, shape)
+            for name, (shape, _) in named.items()
         }
         found = onnx.shape_inference.infer_node_outputs(schema, node, given)["y"].tensor_type
         return [(tuple(dim.dim_value for dim in found.shape.dim), call.kind(positions[0])[1])]

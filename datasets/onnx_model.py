@@ -26,6 +26,7 @@ from boundmark.datasets.onnx_control_flow import bodies, body_types, has_open_tr
 from boundmark.datasets.onnx_functions import with_functions_inlined
 from boundmark.datasets.onnx_operators import (
     MOST_VALUES,
+    ONNX_ERRORS,
     KnownType,
     domain_of,
     known_tensors,
@@ -331,7 +332,7 @@ def _inferred_types(
         inferred = onnx.shape_inference.infer_node_outputs(
             schema, node, given, small, opset_imports=list(imports)
         )
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+    except (RuntimeError, ValueError, *ONNX_ERRORS):
         # Which is said where the whole model is inferred.
         return {}
     values = (onnx.ValueInfoProto(name=name, type=kind) for name, kind in inferred.items())

@@ -13,8 +13,10 @@ from functools import cache
 from math import prod
 from typing import Any, TypeAlias
 
+import onnx.checker
 import onnx.defs
 import onnx.numpy_helper
+import onnx.shape_inference
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from boundmark.problems.computation_graph import ELEMENT_BITS, AttributeValue, Shape, Tensor
@@ -25,6 +27,9 @@ MOST_VALUES = 64
 
 # Shape and element type.
 KnownType: TypeAlias = tuple[Shape, int]
+
+# What onnx raises where it infers shapes, beside RuntimeError and ValueError.
+ONNX_ERRORS = (onnx.checker.ValidationError, onnx.shape_inference.InferenceError)
 
 _RENAMED = {"float": "float32", "double": "float64"}
 
