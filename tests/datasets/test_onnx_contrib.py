@@ -8,8 +8,10 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
+from boundmark.datasets.onnx_contrib import has_rule
 from boundmark.datasets.onnx_file import of_model
 from boundmark.problems.computation_graph import ELEMENT_BITS, ComputationGraph
+from boundmark.problems.operator_types import VARIANTS
 
 TYPES = {
     "float32": TensorProto.FLOAT,
@@ -100,7 +102,8 @@ def model_of(case: Case) -> ModelProto:
     graph = helper.make_graph(
         [node], "graph", inputs, [onnx.ValueInfoProto(name=one) for one in outputs if one], weights
     )
-    imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    domains = {"": 21, "com.microsoft": 1, "com.example": 1}
+    imports = [helper.make_opsetid(domain, version) for domain, version in domains.items()]
     return helper.make_model(graph, ir_version=10, opset_imports=imports)
 
 
@@ -513,3 +516,16 @@ def test_outputs_and_operations(name: str) -> None:
     assert written == [one for one in case.outputs if one is not None]
     assert operator.flops == case.flops
     assert graph.dtype == case.dtype
+
+
+@pytest.mark.parametrize("op_type", sorted(VARIANTS))
+def test_what_costs_like_another_operator_is_counted(op_type: str) -> None:
+    """Operators of which a cost model knows how they cost have their operations and sizes."""
+    assert has_rule("com.microsoft", op_type) or has_rule("", op_type)
+
+
+def test_operators_of_other_domains_are_custom() -> None:
+    """Whatever their name says."""
+    case = CASES["skip-rms-norm"]
+    model = model_of(Case(case.op_type, case.inputs, case.outputs, 0, domain="com.example"))
+    assert any("which ONNX does not know" in note for note in of_model(model).notes)

@@ -116,7 +116,8 @@ def test_rearranged_weights_cost_as_stored(between: NodeProto, shape: tuple[int,
     nodes = [dequantised("w", "n", "s", axis=0), between, product]
     graph = of_model(model_of(nodes, weights, {"x": [4, shape[0]]}, ["y"]))
     _, weight, scales = read(graph, graph.operators[0])
-    assert weight is not None and scales is not None
+    assert weight is not None
+    assert scales is not None
     assert (weight.shape, weight.dtype, scales.name) == (shape, "int4", "s")
     assert graph.param_bytes.tolist() == [24 * 64 // 2 + 4 * 24]
 
