@@ -334,6 +334,75 @@ def test_sizes_of_products(rows: list[int], data: st.DataObject) -> None:
     assert packed.output_bytes.tolist() == plain.output_bytes.tolist()
 
 
+@given(
+    batch=st.integers(1, 3), tokens=st.integers(1, 5), past=st.integers(1, 5),
+    kept=st.integers(1, 3), shared=st.integers(1, 3), width=st.integers(1, 8),
+)  # fmt: skip
+def test_attention_is_that_of_onnx(
+    batch: int, tokens: int, past: int, kept: int, shared: int, width: int
+) -> None:
+    """Whether queries share keys, and these are in one tensor with them or in a cache."""
+    heads = kept * shared
+    query, key = [batch, tokens, heads * width], [batch, tokens, kept * width]
+    cache = [batch, kept, past, width]
+    inputs = {"q": query, "k": key, "v": key, "pk": cache, "pv": cache}
+    packed = [batch, tokens, (heads + 2 * kept) * width]
+    lengths = [
+        helper.make_tensor("s", TensorProto.INT32, [batch], [past + tokens - 1] * batch),
+        helper.make_tensor("t", TensorProto.INT32, [], [past + tokens]),
+    ]
+    outputs = ["y", "nk", "nv"]
+    grouped = {"domain": "com.microsoft", "num_heads": heads, "kv_num_heads": kept}
+    models = [
+        model_of(
+            [
+                helper.make_node(
+                    "Attention", ["q", "k", "v", "", "pk", "pv"], outputs,
+                    q_num_heads=heads, kv_num_heads=kept,
+                )
+            ], [], inputs, outputs,
+        ),
+        model_of(
+            [
+                helper.make_node(
+                    "GroupQueryAttention", [*inputs, "s", "t"], outputs, **grouped
+                )
+            ], lengths, inputs, outputs,
+        ),
+        model_of(
+            [
+                helper.make_node(
+                    "GroupQueryAttention", ["p", "", "", "pk", "pv", "s", "t"], outputs, **grouped
+                )
+            ], lengths, {"p": packed, "pk": cache, "pv": cache}, outputs,
+        ),
+    ]  # fmt: skip
+    expected, *others = [of_model(model) for model in models]
+    for graph in others:
+        assert graph.flops.tolist() == expected.flops.tolist()
+        assert graph.output_bytes.tolist() == expected.output_bytes.tolist()
+        assert graph.notes == ()
+
+
+def test_operators_of_onnxruntime_in_branches() -> None:
+    """Their shapes follow there too, and so do those behind them, outside as well."""
+    branches = []
+    for name, outer in (("a", 24), ("b", 24)):
+        node, weights = nbits("x", f"m{name}", 64, outer)
+        nodes = [node, helper.make_node("Relu", [f"m{name}"], [f"y{name}"])]
+        output = onnx.ValueInfoProto(name=f"y{name}")
+        branches.append(helper.make_graph(nodes, name, [], [output], weights))
+    nodes = [
+        helper.make_node("If", ["c"], ["h"], then_branch=branches[0], else_branch=branches[1]),
+        helper.make_node("Neg", ["h"], ["y"]),
+    ]
+    model = model_of(nodes, [], {"x": [4, 64], "c": []}, ["y"], {"c": TensorProto.BOOL})
+    graph = of_model(model)
+    assert graph.flops.tolist() == [4 * 24 * (2 * 64 + 1), 4 * 24]
+    (note,) = graph.notes
+    assert "unknown" not in note
+
+
 def test_sizes_that_do_not_follow_are_assumed(tmp_path: Path) -> None:
     """And a warning says of which operators."""
     node, weights = nbits("x", "y", 64, 24)
