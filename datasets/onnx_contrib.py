@@ -73,10 +73,8 @@ from boundmark.datasets.onnx_flops import (
     per_output,
     pool,
 )
-from boundmark.datasets.onnx_operators import ONNX_ERRORS, KnownType, domain_of
+from boundmark.datasets.onnx_operators import ONNX_ERRORS, ONNXRUNTIME, KnownType, domain_of
 from boundmark.problems.computation_graph import Shape
-
-DOMAIN = "com.microsoft"
 
 # onnxruntime puts SimplifiedLayerNormalization into ONNX's own domain, which now has the others.
 _IN_ONNX = frozenset(
@@ -105,7 +103,7 @@ class Definition:
 
 def definition(domain: str, op_type: str) -> Definition | None:
     """Return the definition of an operator; None if it is none of onnxruntime's, or not known."""
-    is_known = domain == DOMAIN or (not domain_of(domain) and op_type in _IN_ONNX)
+    is_known = domain == ONNXRUNTIME or (not domain_of(domain) and op_type in _IN_ONNX)
     return _DEFINITIONS.get(op_type) if is_known else None
 
 

@@ -219,6 +219,10 @@ _KINDS = frozenset(
 )
 
 
+# The domain of the operators that onnxruntime adds.
+ONNXRUNTIME = "com.microsoft"
+
+
 def domain_of(name: str) -> str:
     """Return the name of an operator set's domain; that of ONNX itself has two spellings."""
     return "" if name == "ai.onnx" else name
@@ -226,8 +230,7 @@ def domain_of(name: str) -> str:
 
 def is_dequantisation(node: NodeProto) -> bool:
     """Whether a node turns quantised elements into numbers, by scales and zero points."""
-    domains = ("", "com.microsoft")
-    return node.op_type == "DequantizeLinear" and domain_of(node.domain) in domains
+    return node.op_type == "DequantizeLinear" and domain_of(node.domain) in ("", ONNXRUNTIME)
 
 
 @dataclass(frozen=True)
