@@ -48,7 +48,8 @@ def proves(n, payload):
         raise Unusual("nothing")
     if payload == "raise":
         return 1 // 0
-    return {"float": float(n), "exit": None, "huge": 2**80 + 1, "low": -(2**80) - 1, "most": 2**80}.get(payload, n)
+    odd = {"float": float(n), "exit": None, "huge": 2**80 + 1, "low": -(2**80) - 1, "most": 2**80}
+    return odd.get(payload, n)
 
 def leave(n, payload):
     sys.exit(0)
