@@ -29,6 +29,8 @@ STORED = {
     "uint8": TensorProto.UINT8,
     "int4": TensorProto.INT4,
     "uint4": TensorProto.UINT4,
+    "int2": TensorProto.INT2,
+    "uint2": TensorProto.UINT2,
     "int16": TensorProto.INT16,
     "float8e4m3fn": TensorProto.FLOAT8E4M3FN,
     "float8e5m2": TensorProto.FLOAT8E5M2,
@@ -63,8 +65,8 @@ def model_of(
         [onnx.ValueInfoProto(name=name) for name in outputs],
         weights,
     )
-    imports = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, ir_version=11, opset_imports=imports)
+    imports = [helper.make_opsetid("", 25), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, ir_version=13, opset_imports=imports)
 
 
 def dequantised(x: str, y: str, *beside: str, **attributes: Any) -> NodeProto:
