@@ -125,6 +125,7 @@ def torch(session: nox.Session) -> None:
     install(session, "test", "torch")
     session.run(
         "pytest", "tests/datasets/test_torch_exports.py", "tests/datasets/test_torch_file.py",
+        "tests/datasets/test_torch_quantised.py",
         "tests/benchmarks/runtimes", "tests/benchmarks/pipeline/test_torch_stages.py",
         "tests/benchmarks/test_api.py", *session.posargs,
     )  # fmt: skip

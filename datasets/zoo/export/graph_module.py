@@ -8,7 +8,13 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.datasets.file_format import main_dtype
 from boundmark.datasets.zoo.export.aten import CHECKS, NOTHING, RULES, SAME, AtenRule, rule_of
-from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
+from boundmark.problems.computation_graph import (
+    LEFT_OUT,
+    ComputationGraph,
+    Operator,
+    Tensor,
+    arithmetic_dtype,
+)
 from boundmark.problems.errors import MOST_NAMES, InvalidInputError, quoted
 
 # A value of the recorded program: the number of a tensor, several of them, or no tensor.
@@ -58,6 +64,11 @@ class _Recorded:
         By number: name, shape and type of elements.
     constants
         Tensors that depend on no input of the model.
+    stored
+        Of constants that are computed from quantised ones: their elements as the model has them,
+        and what these are scaled and shifted by.
+    arithmetic
+        The type of an operator's first input as a number, if that is stored as another.
     operators
         With numbers of tensors.
     unknown
@@ -66,6 +77,8 @@ class _Recorded:
 
     tensors: list[Tensor] = field(default_factory=list)
     constants: set[int] = field(default_factory=set)
+    stored: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    arithmetic: dict[str, str] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
 
@@ -243,6 +256,8 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     if is_constant:
         value, written = _results(recorded, names.constant(node), result)
         recorded.constants.update(written)
+        if packet in _DEQUANTISING and len(written) == 1:
+            _note_stored(recorded, written[0], reads)
         return value
     if rule is None:
         rule = AtenRule(str(node.target).rpartition(".")[0], count=NOTHING)
@@ -253,10 +268,79 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     shapes_out = [recorded.tensors[x].shape for x in written]
     attributes = rule.attributes(arguments, shapes, shapes_out)
     count = rule.flops(shapes, shapes_out, attributes)
+    reads_stored = _as_stored(recorded, reads, name)
     recorded.operators.append(
-        Operator(name, rule.op_type, count, tuple(reads), tuple(written), attributes)
+        Operator(name, rule.op_type, count, reads_stored, tuple(written), attributes)
     )
     return value
+
+
+# What takes packed elements apart, and makes numbers of them; runtimes do it where they are read.
+_DEQUANTISING = frozenset(
+    {"to", "_to_copy", "type_as", "view", "_unsafe_view", "reshape", "permute", "transpose", "t"}
+    | {"unsqueeze", "squeeze", "contiguous", "clone", "flatten", "stack", "cat", "slice"}
+    | {"mul", "sub", "add", "div", "bitwise_and", "__and__", "bitwise_right_shift", "__rshift__"}
+    | {"bitwise_left_shift", "__lshift__", "remainder"}
+    | {"quantized_decomposed.dequantize_per_tensor.default"}
+    | {"quantized_decomposed.dequantize_per_channel.default"}
+    | {"quantized_decomposed.dequantize_per_channel_group.default"}
+    | {"torchao.dequantize_affine.default"}
+)
+
+# Bits of an element that is stored, or packed into larger ones.
+_QUANTISED_BITS = (2, 4, 8)
+
+# Of a product or convolution: data, weights and bias.
+_MOST_INPUTS = 3
+
+
+def _note_stored(recorded: _Recorded, number: int, reads: Sequence[int]) -> None:
+    """Note of a constant where its elements are stored, if it is computed from quantised ones."""
+    read = [one for one in reads if one != LEFT_OUT]
+    tensors = recorded.tensors
+    chains = [recorded.stored.get(one, (one,)) for one in read]
+    packed = [one for one in chains if _is_packed(tensors[one[0]].dtype)]
+    if packed:
+        elements = max(packed, key=lambda one: tensors[one[0]].bytes)
+        others = (x for chain in (elements, *chains) for x in chain if x != elements[0])
+        recorded.stored[number] = (elements[0], *dict.fromkeys(others))
+
+
+def _is_packed(dtype: str) -> bool:
+    """Whether weights are stored as such elements, alone or several in one."""
+    return dtype in ("int8", "uint8", "int32") or dtype.startswith("float8")
+
+
+def _is_number(dtype: str) -> bool:
+    return dtype in ("bfloat16", "float16", "float32", "float64")
+
+
+def _as_stored(recorded: _Recorded, reads: Sequence[int], name: str) -> tuple[int, ...]:
+    """Return what an operator reads, with quantised constants as they are stored.
+
+    Their elements keep the place and the shape; scales and zero points come behind all inputs.
+    """
+    found = list(reads)
+    beside: list[int] = []
+    for at, number in enumerate(reads):
+        chain = recorded.stored.get(number, ())
+        tensor = recorded.tensors[number] if chain else None
+        if tensor is None or not _is_number(tensor.dtype) or not tensor.elements:
+            continue
+        bits = 8 * recorded.tensors[chain[0]].bytes / tensor.elements
+        if bits not in _QUANTISED_BITS:
+            continue
+        kind = recorded.tensors[chain[0]].dtype
+        dtype = kind if kind.startswith("float8") else f"uint{int(bits)}"
+        recorded.tensors.append(Tensor(f"{tensor.name}:{dtype}", tensor.shape, dtype))
+        found[at] = len(recorded.tensors) - 1
+        recorded.constants.add(found[at])
+        beside += chain[1:]
+        if at == 0:
+            recorded.arithmetic[name] = tensor.dtype
+    if beside:
+        found += [LEFT_OUT] * (_MOST_INPUTS - len(found))
+    return (*found, *dict.fromkeys(beside))
 
 
 def _packet(target: Any) -> str:
@@ -398,12 +482,17 @@ def _without_unneeded(recorded: _Recorded, outputs: Iterable[int]) -> Computatio
             )
         )
     tensors = [recorded.tensors[number] for number in numbers]
+    inside = {
+        one.name: {arithmetic_dtype(recorded.arithmetic[one.name]): one.flops}
+        for one in operators
+        if one.name in recorded.arithmetic
+    }
     return ComputationGraph(
         operators=tuple(operators),
         tensors=tuple(tensors),
         parameters=frozenset(numbers[x] for x in recorded.constants if x in numbers),
         results=tuple(dict.fromkeys(numbers[x] for x in returned if x in numbers)),
-        dtype=main_dtype(operators, tensors),
+        dtype=main_dtype(operators, tensors, inside),
         notes=_on_unknown([one.op_type for one in operators if one.op_type in recorded.unknown]),
     )
 
