@@ -137,6 +137,7 @@ def test_instances_that_are_none(change: dict[str, Any], reason: str) -> None:
         {"point_to_point": [0, 1], "broadcast": [LONGEST, LONGEST]},
         {"length": [LONGEST, 4, 4], "capacity": [2**30, 0]},
         {"capacity": [0, 12 + 150 + 5]},
+        {"capacity": [900], "launch": [1], "work": [[1], [0], [7]]},
         {
             "capacity": [170] * 16, "launch": [1] * 16, "work": [[1] * 16] * 3,
         },
