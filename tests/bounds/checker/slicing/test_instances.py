@@ -157,3 +157,38 @@ def test_bytes_and_ticks() -> None:
     assert [len(row) for row in read.inputs] == [0, 0, 2]
     ticks = {(0, 0): 0, (1, 0): 2 + 2, (2, 0): 2 + 3, (0, 1): 2 + 1, (0, 5): 2 + 2, (3, 4): 2 + 6}
     assert {key: read.router_ticks(*key) for key in ticks} == ticks
+
+
+def alone(axis: int, weights: int, output: int, capacity: list[int]) -> dict[str, Any]:
+    """Return an operator of four indices on two devices, which reads nothing."""
+    return changed(
+        length=[4], axis=[axis], work=[[1, 1]], weights=[weights], output=[output], edges=[],
+        capacity=capacity,
+    )  # fmt: skip
+
+
+TWICE = [0, 2, 1, 6, 0, 0, 6, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("instance", "device"),
+    [
+        # Three indices and one; slices of the height have all parameters, those of channels a part.
+        (alone(1, 3, 2, [3 + 3 * 2, 3 + 2]), 0),
+        (alone(1, 3, 2, [3 + 3 * 2, 3 + 2]), 1),
+        (alone(0, 8, 1, [3 * 3, 3]), 0),
+        (alone(0, 8, 1, [3 * 3, 3]), 1),
+        (alone(1, 3, 0, [3, 0]), 0),
+        (alone(0, 3, 0, [0, 3]), 1),
+        # Two inputs of one producer, together less than its output.
+        (changed(edges=[TWICE, TWICE], output=[13, 0, 3], capacity=[0, 2 * 36 + 5 + 12]), 1),
+        # And more than it.
+        (changed(edges=[TWICE, TWICE], output=[11, 0, 3], capacity=[0, 66 + 5 + 12]), 1),
+    ],
+)
+def test_the_least_room(instance: dict[str, Any], device: int) -> None:
+    """It is enough, and with a byte less on a device it is not."""
+    checker.check_instance(instance)
+    instance["capacity"][device] -= 1
+    with pytest.raises(checker.Rejected, match="does not fit on all devices together"):
+        checker.check_instance(instance)
