@@ -125,6 +125,7 @@ def torch(session: nox.Session) -> None:
     install(session, "test", "torch")
     session.run(
         "pytest", "tests/datasets/test_torch_exports.py", "tests/datasets/test_torch_file.py",
+        "tests/datasets/test_torch_quantised.py",
         "tests/benchmarks/runtimes", "tests/benchmarks/pipeline/test_torch_stages.py",
         "tests/benchmarks/test_api.py", *session.posargs,
     )  # fmt: skip
@@ -160,11 +161,19 @@ def run_afresh(session: nox.Session, suite: str, kind: str) -> tuple[Path, list[
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%SZ")
     out = NIGHTS / kind / f"{now}-{name_of(suite)}"
     wrong = []
-    if not went_well(session, "run", suite, "--out", str(out), "--fail-on", "crashed,error"):
+    manifest = ["--manifest", str(manifest_of(out))]
+    if not went_well(
+        session, "run", suite, "--out", str(out), "--fail-on", "crashed,error", *manifest
+    ):
         wrong.append(suite)
-    if not went_well(session, "verify", "--quiet", str(out)):
+    if not went_well(session, "verify", "--quiet", str(out), *manifest):
         wrong.append("verification")
     return out, wrong
+
+
+def manifest_of(night: Path) -> Path:
+    """Return the file with the hashes of a night's files; the log has its own hash."""
+    return night.with_name(f"{night.name}.sha256")
 
 
 def name_of(suite: str) -> str:
@@ -198,6 +207,7 @@ def prune(session: nox.Session, newest: Path, keep: int) -> None:
     for night in nights[:-keep]:
         session.log(f"removing {night}, since {keep} nights are kept")
         shutil.rmtree(night)
+        manifest_of(night).unlink(missing_ok=True)
 
 
 def went_well(session: nox.Session, *command: str) -> bool:

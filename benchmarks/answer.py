@@ -39,7 +39,7 @@ class Answer:
     warnings
         What was taken for granted, as sentences.
     interrupted
-        Whether Ctrl-C ended the methods.
+        Whether Ctrl-C, or SIGTERM to a command, ended the methods.
     start
         What the library had to begin with, in words; empty if nothing.
     """

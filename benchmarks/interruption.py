@@ -1,14 +1,13 @@
-"""Stops methods at Ctrl-C or the deadline, keeps their results, then exits."""
+"""Stops methods at Ctrl-C, SIGTERM or the deadline, keeps their results, then exits."""
 
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-
-import psutil
 
 from boundmark.benchmarks.wall_clock import WallClock
 
@@ -16,8 +15,11 @@ from boundmark.benchmarks.wall_clock import WallClock
 METHOD_JOB = "boundmark.benchmarks.execution.method_job"
 
 
-# The reasons to stop, as they follow "because": the user's wish, the clock, and success.
+# The reasons to stop, as they follow "because": the user's wish, that of whoever ends processes,
+# the clock, and success.
 INTERRUPT = "of Ctrl-C"
+TERMINATION = "of SIGTERM"
+INTERRUPTIONS = (INTERRUPT, TERMINATION)
 TIME_IS_UP = "the time was up"
 PROVEN = "the optimum was proven"
 
@@ -25,6 +27,52 @@ PROVEN = "the optimum was proven"
 def ended_because(why: str) -> str:
     """Return the detail of a task that was ended for a reason."""
     return f"ended because {why}"
+
+
+# What a shell says of a command that SIGTERM has ended.
+TERMINATED = 128 + signal.SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: whoever heeds Ctrl-C heeds this."""
+
+
+def reason_of(error: KeyboardInterrupt) -> str:
+    """Return the reason to stop that an exception stands for."""
+    return TERMINATION if isinstance(error, Terminated) else INTERRUPT
+
+
+@contextmanager
+def heeding_sigterm() -> Iterator[None]:
+    """Let SIGTERM end what runs as Ctrl-C does; if that ends the command, it exits with 143.
+
+    For commands: a program that calls the package should end as it always does. Does nothing in
+    other threads than the main one, or where SIGTERM is ignored.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is signal.SIG_IGN:
+        yield
+        return
+    has_come = False
+
+    def on_terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal has_come
+        has_come = True
+        handler = signal.getsignal(signal.SIGINT)
+        # Where Ctrl-C is ignored, as in a shell's background job, there is none to ask.
+        if not callable(handler) or handler is signal.default_int_handler:
+            raise Terminated
+        handler(number, frame)
+
+    before = signal.signal(signal.SIGTERM, on_terminate)
+    try:
+        yield
+    except SystemExit as ending:
+        if has_come and ending.code:
+            sys.exit(TERMINATED)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class TimeIsUpError(Exception):
@@ -68,9 +116,10 @@ def ending_gently(
         end_running_methods()
 
     def on_interrupt(number: int, frame: FrameType | None) -> None:
-        if INTERRUPT in stopped:
-            raise KeyboardInterrupt
-        end(INTERRUPT)
+        is_term = number == signal.SIGTERM
+        if any(why in INTERRUPTIONS for why in stopped):
+            raise Terminated if is_term else KeyboardInterrupt
+        end(TERMINATION if is_term else INTERRUPT)
         moment = min(end_at, time.monotonic() + patience_seconds)
         signal.setitimer(signal.ITIMER_REAL, _until(moment))
 
@@ -104,6 +153,8 @@ def end_running_methods() -> None:
 
     Below this process there is a guard for each warm process, below which methods are forked.
     """
+    import psutil
+
     for guard in psutil.Process().children():
         # Whatever ends by itself meanwhile is as good.
         with suppress(psutil.Error):

@@ -14,12 +14,13 @@ from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.instance_run import InstanceRun
 from boundmark.benchmarks.interruption import (
-    INTERRUPT,
+    INTERRUPTIONS,
     PROVEN,
     TimeIsUpError,
     end_running_methods,
     ended_because,
     ending_gently,
+    reason_of,
 )
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.library.known import KnownResults
@@ -92,9 +93,9 @@ def solve(
                 _run(going, source, run, options, quiet)
     except TimeIsUpError:
         late = "what it found was not checked, because the time was up"
-    except KeyboardInterrupt:
-        going.stop(INTERRUPT)
-        late = "what it found was not checked, because of Ctrl-C"
+    except KeyboardInterrupt as error:
+        going.stop(reason_of(error))
+        late = f"what it found was not checked, because {reason_of(error)}"
     immediate = [choice.method.name for choice in options.plan.immediate]
     if is_kept:
         from boundmark.benchmarks.stored_answer import stored_answer
@@ -102,7 +103,7 @@ def solve(
         answer = stored_answer(source, directory, going.tried, immediate, going.clock.spent())
     else:
         answer = _answer(source, ended, immediate, going.clock.spent())
-        if going.why_stopped == INTERRUPT:
+        if going.why_stopped in INTERRUPTIONS:
             _store(source, directory, ended)
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
@@ -112,7 +113,7 @@ def solve(
     return replace(
         answer,
         failures=(*answer.failures, *unfinished),
-        interrupted=going.why_stopped == INTERRUPT,
+        interrupted=going.why_stopped in INTERRUPTIONS,
     )
 
 

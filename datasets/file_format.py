@@ -98,14 +98,14 @@ class Notes:
             yield f"{len(names)} {plural} of type {op_type}, {what}: {shown}{more}"
 
 
-# Of control flow, of which there is none.
-_NOTHING_INSIDE: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+# Of operators that say no more than their first input does.
+_NOTHING_KNOWN: Mapping[str, Mapping[str, int]] = MappingProxyType({})
 
 
 def main_dtype(
     operators: Sequence[Operator],
     tensors: Sequence[Tensor],
-    inside: Mapping[str, Mapping[str, int]] = _NOTHING_INSIDE,
+    known: Mapping[str, Mapping[str, int]] = _NOTHING_KNOWN,
 ) -> str:
     """Return the type in which most arithmetic is done, judged by each operator's first input.
 
@@ -113,14 +113,14 @@ def main_dtype(
 
     Parameters
     ----------
-    inside
-        Of operators that run others, the operations of these by type; their own first input may be
-        a condition or a trip count.
+    known
+        Of operators by name, the operations by type, where the first input does not say it: it may
+        be the condition of those that run others, or a quantised constant.
     """
     arithmetic: Counter[str] = Counter()
     for operator in operators:
-        if operator.name in inside:
-            arithmetic.update(inside[operator.name])
+        if operator.name in known:
+            arithmetic.update(known[operator.name])
             continue
         given = [number for number in operator.reads if number != LEFT_OUT]
         if operator.flops and given:

@@ -1,5 +1,6 @@
 """Read the fields of JSON files of other programs, and refuse what is malformed."""
 
+import codecs
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,13 @@ def read_object(path: Path) -> Mapping[str, Any]:
     """
     content = read_bytes(path)
     with naming(path):
-        return json_object(content)
+        return json_object(content.removeprefix(codecs.BOM_UTF8))
 
 
 def fields_of(content: bytes) -> set[str]:
     """Return the names of an object's fields; an empty set for anything else."""
     try:
-        return set(json_object(content))
+        return set(json_object(content.removeprefix(codecs.BOM_UTF8)))
     except InvalidInputError:
         return set()
 

@@ -7,8 +7,9 @@ model costs the same however it was exported, `with_kernels` recognises
 - attention: a product of two computed tensors, scaled and masked, softmax, and a second product;
 - normalisation: what divides a tensor by its deviation (LayerNormalization, RMSNormalization);
 - activations that use their input twice: GELU in both forms, SiLU, hard-swish, mish;
-- a product with weights and its bias;
+- a product with weights and its bias; one of integers, and the scales that make it numbers;
 - a convolution and the normalisation over a batch behind it, which is a scale and a shift;
+- what turns quantised elements into numbers before an operator, and back behind it;
 - views: what only changes the order or the extent in which elements are read.
 
 Operators remain as they are, by name, and so do the tensors between them.
@@ -21,7 +22,7 @@ from pathlib import Path
 from boundmark.datasets import onnx_file, torch_file
 from boundmark.datasets.file_format import NO_DIMS
 from boundmark.problems.computation_graph import LEFT_OUT, VIEW, ComputationGraph
-from boundmark.problems.operator_types import ELEMENTWISE_OP_TYPES, FREE_OP_TYPES
+from boundmark.problems.operator_types import ELEMENTWISE_OP_TYPES, FREE_OP_TYPES, usual_type
 
 # Operators with a kernel's steps between them; the longest real one, GELU by tanh, has nine.
 LONGEST = 12
@@ -34,6 +35,8 @@ _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _DEVIATIONS = frozenset({"Rsqrt", "Sqrt"})
 _BENDS = frozenset({"Erf", "HardSigmoid", "Sigmoid", "Tanh"})
 _MEANS = frozenset({"ReduceMean"})
+_PRODUCTS_OF_INTEGERS = frozenset({"ConvInteger", "MatMulInteger"})
+_QUANTISATION = frozenset({"DequantizeLinear", "QuantizeLinear"})
 
 
 def with_kernels(graph: ComputationGraph) -> ComputationGraph:
@@ -62,7 +65,7 @@ class _Recognition:
 
     def __init__(self, graph: ComputationGraph) -> None:
         self.graph = graph
-        self.types = graph.op_types
+        self.types = tuple(map(usual_type, graph.op_types))
         self.producers = graph.producers.tolist()
         self.readers: list[list[int]] = [[] for _ in graph.tensors]
         for node, operator in enumerate(graph.operators):
@@ -78,12 +81,32 @@ class _Recognition:
         self._take(self._attention, {"Softmax"})
         self._take(self._normalisation, _MEANS)
         self._take(self._activation, _BENDS)
+        self._take(self._rescaled, _PRODUCTS | _CONVOLUTIONS)
         self._take(self._biased, _PRODUCTS)
         self._take(self._scaled, _CONVOLUTIONS)
         for node in range(len(self.types)):
             if node not in self.taken and self._is_view(node):
                 self.bearer[node] = VIEW
+        self._take_quantisation()
         return tuple(self.bearer)
+
+    def _take_quantisation(self) -> None:
+        """Give quantisation to the kernel whose output it is, and its inverse to its readers'.
+
+        Between a view and whoever reads it, it is a view itself, and so it is before several
+        readers, each of which does it.
+        """
+        for node, op_type in enumerate(self.types):
+            if node in self.taken or op_type not in _QUANTISATION:
+                continue
+            read, written = self.graph.operators[node].reads[0], self._only_written(node)
+            if op_type == "QuantizeLinear":
+                producer = self.producers[read]
+                if producer >= 0 and self._is_read_once(read):
+                    self.bearer[node] = self.bearer[producer]
+            elif written is not None and written not in self.results:
+                bearers = {self.bearer[reader] for reader in self.readers[written]}
+                self.bearer[node] = bearers.pop() if len(bearers) == 1 else VIEW
 
     def _take(
         self, find: Callable[[int], Collection[int] | None], anchors: Collection[str]
@@ -202,18 +225,34 @@ class _Recognition:
             found.add(node)
         return found
 
+    def _rescaled(self, product: int) -> set[int] | None:
+        """Return a product of integers, with the scales and the bias that make it numbers."""
+        if self.graph.op_types[product] not in _PRODUCTS_OF_INTEGERS:
+            return None
+        found, last = {product}, product
+        for op_type in ("Cast", "Mul", "Add"):
+            node = self._next_of(last)
+            is_next = node is not None and self.types[node] == op_type
+            if node is None or not is_next or (op_type == "Add" and not self._has_weights(node)):
+                return found if op_type == "Add" else None
+            found.add(node)
+            last = node
+            if op_type == "Mul":
+                # The scales of both factors are multiplied first.
+                scales = [one for one in self._sources(node) if self.types[one] == "Mul"]
+                found.update(one for one in scales if self._next_of(one) == node)
+        return found
+
     def _biased(self, product: int) -> set[int] | None:
         """Return a product with weights, and the bias that is added to it."""
-        written = self._only_written(product)
-        node = None if written is None else self._next(written)
+        node = self._next_of(product)
         if node is None or self.types[node] != "Add" or len(self._computed(product)) != 1:
             return None
         return {product, node} if self._has_weights(node) else None
 
     def _scaled(self, convolution: int) -> set[int] | None:
         """Return a convolution and the normalisation over a batch that only it feeds."""
-        written = self._only_written(convolution)
-        node = None if written is None else self._next(written)
+        node = self._next_of(convolution)
         is_one = node is not None and self.types[node] == "BatchNormalization"
         return {convolution, node} if is_one and node is not None else None
 
@@ -384,6 +423,11 @@ class _Recognition:
 
     def _is_read_once(self, number: int) -> bool:
         return number not in self.results and len(self.readers[number]) == 1
+
+    def _next_of(self, node: int) -> int | None:
+        """Return the only reader of what an operator writes."""
+        written = self._only_written(node)
+        return None if written is None else self._next(written)
 
     def _next(self, number: int) -> int | None:
         """Return the only reader of a tensor."""

@@ -1,11 +1,15 @@
-"""Fold small constants of ONNX graphs, from which shapes are computed, with numpy.
+"""Constants of ONNX graphs: small ones are folded with numpy, and quantised ones stay as stored.
 
 Exporters write shapes as small programs: the shape of an input, a part of it, a product, a
 concatenation. Where onnx's own shape inference does not follow one, its values are computed here
 and written into the model, from which onnx infers the shape.
+
+Weights that a DequantizeLinear turns into numbers are read as they are stored: runtimes do that
+inside of the product that reads them, or compute with integers, and never write the numbers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
@@ -15,7 +19,7 @@ import onnx.helper
 import onnx.numpy_helper
 from onnx import GraphProto, NodeProto, TensorProto
 
-from boundmark.datasets.onnx_operators import domain_of, known_tensors
+from boundmark.datasets.onnx_operators import domain_of, is_dequantisation, known_tensors
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -28,6 +32,49 @@ Rule: TypeAlias = Callable[[Sequence[Array | None], Attributes], Array]
 
 class _TooLargeError(ValueError):
     """A result is larger than any that a shape is computed from."""
+
+
+@dataclass(frozen=True)
+class StoredConstant:
+    """Where a constant is stored that the model dequantises.
+
+    Attributes
+    ----------
+    elements
+        Name of the tensor of quantised elements.
+    beside
+        Names of those of scales and zero points.
+    """
+
+    elements: str
+    beside: tuple[str, ...]
+
+
+# What may come between a dequantisation and whoever reads its result, one element for each.
+_REARRANGING = frozenset(
+    {"Cast", "CastLike", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}
+)
+
+
+def stored_constants(graph: GraphProto, constants: Container[str]) -> dict[str, StoredConstant]:
+    """Return where dequantised constants are stored, by name, also if they are rearranged then.
+
+    Parameters
+    ----------
+    constants
+        Names of all constants.
+    """
+    stored: dict[str, StoredConstant] = {}
+    for node in graph.node:
+        if not node.input or not node.output or node.output[0] not in constants:
+            continue
+        if is_dequantisation(node):
+            stored[node.output[0]] = StoredConstant(
+                node.input[0], tuple(filter(None, node.input[1:]))
+            )
+        elif node.op_type in _REARRANGING and node.input[0] in stored:
+            stored[node.output[0]] = stored[node.input[0]]
+    return stored
 
 
 def fold_constants(graph: GraphProto) -> bool:

@@ -12,12 +12,13 @@ from types import MappingProxyType
 
 from onnx import AttributeProto, GraphProto, NodeProto
 
-from boundmark.datasets.onnx_flops import flops
+from boundmark.datasets.onnx_contrib import flops, typed_by
 from boundmark.datasets.onnx_operators import (
     KnownTensors,
     KnownType,
     canonical_attributes,
     domain_of,
+    is_dequantisation,
     known_tensors,
     set_type,
     signature,
@@ -135,9 +136,7 @@ def seed_loops(graph: GraphProto, outer: Mapping[str, KnownType] = NO_TYPES) -> 
     return is_changed
 
 
-def output_types(
-    node: NodeProto, known: KnownTensors, versions: Versions
-) -> list[KnownType | None]:
+def body_types(node: NodeProto, known: KnownTensors, versions: Versions) -> list[KnownType | None]:
     """Return shapes and types of an If's or Loop's outputs as it is costed; None of unknown ones.
 
     They are those of the dearer branch; what a loop gathers is as long as the trip count.
@@ -227,13 +226,14 @@ def _graph_cost(body: GraphProto, outer: KnownTensors, versions: Versions) -> Bo
             arithmetic.update(cost.arithmetic)
             inside[f"inside, {node.op_type} {cost.assumptions}"] = None
             continue
+        if is_dequantisation(node) and known.constants.keys() >= set(filter(None, node.input)):
+            # Of weights, which whoever reads them does.
+            continue
         count = _node_flops(node, known, versions)
         if count is None:
             unknown += node.op_type not in FREE_OP_TYPES
         elif count:
-            # Nodes without inputs make numbers, of the type of their output.
-            first = next(name for name in (*node.input, *node.output) if name)
-            arithmetic[arithmetic_dtype(known.describe(first).dtype)] += count
+            arithmetic[arithmetic_dtype(known.describe(typed_by(node)).dtype)] += count
     if unknown:
         inside[f"inside, {unknown} of unknown shapes cost nothing"] = None
     return BodyCost(arithmetic, "; ".join(inside))
@@ -254,7 +254,7 @@ def _node_flops(node: NodeProto, known: KnownTensors, versions: Versions) -> int
         outputs,
         known.integers,
     )
-    return flops(node.op_type, inputs, outputs, attributes)
+    return flops(domain, node.op_type, inputs, outputs, attributes)
 
 
 def _trips(node: NodeProto, known: KnownTensors) -> int | None:

@@ -2,11 +2,14 @@
 
 from collections import Counter
 from collections.abc import Container, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from onnx import GraphProto, ModelProto, NodeProto
 
 from boundmark.datasets.file_format import NO_DIMS, Notes, main_dtype
+from boundmark.datasets.onnx_constants import StoredConstant, stored_constants
+from boundmark.datasets.onnx_contrib import flops, has_rule, typed_by
 from boundmark.datasets.onnx_control_flow import (
     bodies,
     body_cost,
@@ -14,7 +17,6 @@ from boundmark.datasets.onnx_control_flow import (
     operations_inside,
     reads_of,
 )
-from boundmark.datasets.onnx_flops import flops, has_rule
 from boundmark.datasets.onnx_model import inferred_model, is_custom, versions_of
 from boundmark.datasets.onnx_operators import (
     KnownTensors,
@@ -23,7 +25,13 @@ from boundmark.datasets.onnx_operators import (
     known_tensors,
     signature,
 )
-from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
+from boundmark.problems.computation_graph import (
+    LEFT_OUT,
+    ComputationGraph,
+    Operator,
+    Tensor,
+    arithmetic_dtype,
+)
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.files import naming
@@ -39,12 +47,13 @@ def load(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> ComputationGrap
 
     A node whose inputs are all constants is itself a constant, and so are the results of Shape and
     Size. Constants are no nodes of the graph but parameters of those that read them, and neither
-    are nodes that no output of the graph depends on. Outputs that are neither read nor returned
-    are left out. Weights in external files are not opened. Nodes without a name are called after
-    type and position.
+    are nodes that no output of the graph depends on. Constants that are dequantised are parameters
+    as they are stored: elements of their few bits, and behind all inputs, scales and zero points.
+    Outputs that are neither read nor returned are left out. Weights in external files are not
+    opened. Nodes without a name are called after type and position.
 
-    The dtype is the one in which most of the arithmetic is done, judged by each node's first input;
-    that of control flow, by the nodes of its bodies.
+    The dtype is the one in which most of the arithmetic is done, judged by each node's first input,
+    dequantised; that of control flow, by the nodes of its bodies.
 
     Raises
     ------
@@ -71,18 +80,28 @@ def _of_inferred(
 
 
 class _Numbering:
-    """Numbers tensors in the order in which they are asked for."""
+    """Numbers tensors in the order in which they are asked for; those dequantised, as stored."""
 
-    def __init__(self, known: KnownTensors) -> None:
+    def __init__(self, known: KnownTensors, stored: Mapping[str, StoredConstant]) -> None:
         self.known = known
+        self.stored = stored
         self.numbers: dict[str, int] = {}
         self.tensors: list[Tensor] = []
 
     def __getitem__(self, name: str) -> int:
-        if name not in self.numbers:
-            self.tensors.append(self.known.describe(name))
-            self.numbers[name] = len(self.numbers)
-        return self.numbers[name]
+        tensor = self.known.describe(name)
+        if name in self.stored:
+            elements = self.known.describe(self.stored[name].elements)
+            is_same = elements.shape == tensor.shape
+            tensor = elements if is_same else replace(tensor, dtype=elements.dtype)
+        if tensor.name not in self.numbers:
+            self.tensors.append(tensor)
+            self.numbers[tensor.name] = len(self.numbers)
+        return self.numbers[tensor.name]
+
+    def beside(self, name: str) -> tuple[str, ...]:
+        """Return what whoever reads a tensor has to read with it: scales and zero points."""
+        return self.stored[name].beside if name in self.stored else ()
 
 
 def _graph(
@@ -109,14 +128,16 @@ def _graph(
     check_edges(graph, names, constants, producers, needed)
     returned = [value.name for value in graph.output if value.name not in constants]
     used = set(returned).union(*(reads_of(graph.node[at]) for at in needed)) - {""}
-    numbering = _Numbering(known_tensors(graph))
+    numbering = _Numbering(known_tensors(graph), stored_constants(graph, constants))
     operators = []
     counted = Notes()
-    inside: dict[str, Mapping[str, int]] = {}
+    arithmetic: dict[str, Mapping[str, int]] = {}
     for at in needed:
         with naming(f"node {names[at]!r}"):
             node = graph.node[at]
-            operators.append(_operator(node, names[at], versions, used, numbering, counted, inside))
+            operators.append(
+                _operator(node, names[at], versions, used, numbering, counted, arithmetic)
+            )
             for reason in {assumed.get(tensor): None for tensor in node.output}:
                 if reason:
                     counted.add(node.op_type, reason, names[at])
@@ -126,7 +147,7 @@ def _graph(
         tensors=tuple(tensors),
         parameters=frozenset(number for name, number in numbers.items() if name in constants),
         results=tuple(numbers[name] for name in returned if name in numbers),
-        dtype=main_dtype(operators, tensors, inside),
+        dtype=main_dtype(operators, tensors, arithmetic),
         notes=(*notes, *counted.sentences()),
     )
 
@@ -138,7 +159,7 @@ def _operator(
     used: Container[str],
     numbering: _Numbering,
     notes: Notes,
-    inside: MutableMapping[str, Mapping[str, int]],
+    arithmetic: MutableMapping[str, Mapping[str, int]],
 ) -> Operator:
     """Return a node as an operator.
 
@@ -150,30 +171,31 @@ def _operator(
         Names of the tensors that somebody reads or the model returns.
     notes
         Takes what was taken for granted.
-    inside
-        Takes the operations in the bodies of control flow, by type.
+    arithmetic
+        Takes the operations by the type in which they are done.
     """
-    reads = tuple(numbering[tensor] if tensor else LEFT_OUT for tensor in reads_of(node))
-    writes = tuple(numbering[tensor] for tensor in node.output if tensor in used)
-    tensors = numbering.tensors
-    inputs = [None if number == LEFT_OUT else tensors[number].shape for number in reads]
-    outputs = [tensors[number].shape for number in writes]
+    known, read = numbering.known, reads_of(node)
     domain = domain_of(node.domain)
-    attributes = canonical_attributes(
-        node,
-        signature(node.op_type, versions.get(domain, 0), domain),
-        inputs,
-        outputs,
-        numbering.known.integers,
-    )
+    formal = signature(node.op_type, versions.get(domain, 0), domain)
+    reads = [numbering[tensor] if tensor else LEFT_OUT for tensor in read]
+    beside = [scale for tensor in read for scale in numbering.beside(tensor)]
+    if beside:
+        # Behind the inputs that are left out at the end, so that these are not taken for them.
+        reads += [LEFT_OUT] * (len(formal.inputs) - len(reads))
+        reads += (numbering[scale] for scale in dict.fromkeys(beside))
+    writes = tuple(numbering[tensor] for tensor in node.output if tensor in used)
+    inputs = [known.describe(tensor).shape if tensor else None for tensor in read]
+    outputs = [numbering.tensors[number].shape for number in writes]
+    attributes = canonical_attributes(node, formal, inputs, outputs, known.integers)
     if bodies(node):
-        cost = body_cost(node, numbering.known, versions)
+        cost = body_cost(node, known, versions)
         count = cost.arithmetic.total()
-        inside[name] = cost.arithmetic
+        arithmetic[name] = cost.arithmetic
         notes.add(node.op_type, f"control flow as one operator, {cost.assumptions}", name)
     else:
-        count = flops(node.op_type, inputs, outputs, attributes)
-        if is_custom(node, versions) and not has_rule(node.op_type):
+        count = flops(domain, node.op_type, inputs, outputs, attributes)
+        arithmetic[name] = {arithmetic_dtype(known.describe(typed_by(node)).dtype): count}
+        if is_custom(node, versions) and not has_rule(domain, node.op_type):
             # One operation per element takes less time than its bytes on any device.
             notes.add(
                 f"{domain}.{node.op_type}".removeprefix("."),
@@ -181,7 +203,7 @@ def _operator(
                 "them as functions in the model to count their operations)",
                 name,
             )
-    return Operator(name, node.op_type, count, reads, writes, attributes)
+    return Operator(name, node.op_type, count, tuple(reads), writes, attributes)
 
 
 # Their outputs follow from shapes alone, and all shapes are fixed.

@@ -21,6 +21,7 @@ def flops(
     inputs: Sequence[Shape | None],
     outputs: Sequence[Shape],
     attributes: Attributes,
+    rule: Rule | None = None,
 ) -> int:
     """Return the number of operations of a node.
 
@@ -30,6 +31,8 @@ def flops(
         Shapes by position, None where an optional input is left out.
     outputs
         Shapes of the outputs that are used.
+    rule
+        Counts them; None if the type of an operator of ONNX says how.
 
     Raises
     ------
@@ -37,7 +40,8 @@ def flops(
         If the shapes are not what the operator asks for.
     """
     try:
-        return _RULES.get(op_type, _each_output)(inputs, outputs, attributes)
+        rule = rule or _RULES.get(op_type, _each_output)
+        return rule(inputs, outputs, attributes)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         shown = ", ".join("none" if shape is None else str(list(shape)) for shape in inputs)
         raise InvalidInputError(
@@ -50,7 +54,8 @@ def has_rule(op_type: str) -> bool:
     return op_type in _RULES
 
 
-def _given(inputs: Sequence[Shape | None], position: int) -> Shape:
+def given(inputs: Sequence[Shape | None], position: int) -> Shape:
+    """Return the shape of an input that has to be there."""
     shape = inputs[position]
     if shape is None:
         raise ValueError(position)
@@ -61,9 +66,10 @@ def _elements(shapes: Sequence[Shape]) -> int:
     return sum(prod(shape) for shape in shapes)
 
 
-def _nothing(
+def nothing(
     inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
 ) -> int:
+    """Count nothing, for what only moves data."""
     return 0
 
 
@@ -73,12 +79,14 @@ def _each_output(
     return _elements(outputs)
 
 
-def _per_output(count: int) -> Rule:
+def per_output(count: int) -> Rule:
+    """Return a rule that counts so many operations per element of the first output."""
     return lambda inputs, outputs, attributes: count * prod(outputs[0])
 
 
-def _per_input(count: int) -> Rule:
-    return lambda inputs, outputs, attributes: count * prod(_given(inputs, 0))
+def per_input(count: int) -> Rule:
+    """Return a rule that counts so many operations per element of the first input."""
+    return lambda inputs, outputs, attributes: count * prod(given(inputs, 0))
 
 
 def _variadic(
@@ -88,14 +96,17 @@ def _variadic(
     return (len(inputs) - 1) * prod(outputs[0])
 
 
-def _convolution(weight_at: int, bias_at: int) -> Rule:
-    """Count a multiply-add per output and weight of its filter; weights (M, C / group, ...)."""
+def convolution(weight_at: int, bias_at: int) -> Rule:
+    """Return a rule that counts a multiply-add per output and weight of its filter.
+
+    Weights are (M, C / group, ...).
+    """
 
     def rule(
         inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
     ) -> int:
         bias = len(inputs) > bias_at and inputs[bias_at] is not None
-        return prod(outputs[0]) * (2 * prod(_given(inputs, weight_at)[1:]) + bias)
+        return prod(outputs[0]) * (2 * prod(given(inputs, weight_at)[1:]) + bias)
 
     return rule
 
@@ -105,11 +116,11 @@ def _transposed_convolution(
 ) -> int:
     """Count a multiply-add per input and weight that it meets; weights (C, M / group, ...)."""
     bias = prod(outputs[0]) if len(inputs) > 2 and inputs[2] is not None else 0
-    return 2 * prod(_given(inputs, 0)) * prod(_given(inputs, 1)[1:]) + bias
+    return 2 * prod(given(inputs, 0)) * prod(given(inputs, 1)[1:]) + bias
 
 
 def _gemm(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes) -> int:
-    rows, columns = _given(inputs, 0)
+    rows, columns = given(inputs, 0)
     inner = rows if attributes.get("transA", 0) else columns
     bias = len(inputs) > 2 and inputs[2] is not None
     return prod(outputs[0]) * (2 * inner + bias)
@@ -118,7 +129,7 @@ def _gemm(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: 
 def _matrix_product(
     inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
 ) -> int:
-    return 2 * prod(outputs[0]) * _given(inputs, 0)[-1]
+    return 2 * prod(outputs[0]) * given(inputs, 0)[-1]
 
 
 def _einsum(
@@ -128,7 +139,7 @@ def _einsum(
     extent: dict[str, int] = {}
     terms = attributes["equation"].replace(" ", "").split("->")[0].split(",")
     for position, term in enumerate(terms):
-        shape = _given(inputs, position)
+        shape = given(inputs, position)
         before, ellipsis, after = term.partition("...")
         free = len(shape) - len(before) - len(after) if ellipsis else 0
         # Dimensions under an ellipsis are aligned from the right, as in broadcasting.
@@ -142,15 +153,29 @@ def _attention(
     inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
 ) -> int:
     """Count scores, softmax and weighted sum: Q (batch, [heads,] length, width), K and V alike."""
-    query, key = _given(inputs, 0), _given(inputs, 1)
+    query, key = given(inputs, 0), given(inputs, 1)
     past = inputs[4] if len(inputs) > 4 else None
     keys = key[-2] + (past[-2] if past is not None else 0)
     heads: int = query[1] if len(query) == 4 else attributes["q_num_heads"]
-    scores = query[0] * heads * query[-2] * keys
-    return 2 * keys * (prod(query) + prod(outputs[0])) + SOFTMAX * scores
+    rows = query[0] * heads * query[-2]
+    return attention_flops(prod(query), prod(outputs[0]), rows, keys)
 
 
-def _pool(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes) -> int:
+def attention_flops(queries: int, outputs: int, rows: int, keys: int) -> int:
+    """Return the operations of scores, softmax and weighted sum.
+
+    Parameters
+    ----------
+    queries, outputs
+        Elements.
+    rows
+        Queries of all heads, each of which meets all keys.
+    """
+    return keys * (2 * (queries + outputs) + SOFTMAX * rows)
+
+
+def pool(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes) -> int:
+    """Count an operation per output and element of its window."""
     return prod(outputs[0]) * prod(attributes["kernel_shape"])
 
 
@@ -170,18 +195,21 @@ def _recurrent(
     X is (length, batch, input), W (directions, gates * units, input) and R (directions,
     gates * units, units).
     """
-    steps = prod(_given(inputs, 0)[:2])
-    weights, recurrence = _given(inputs, 1), _given(inputs, 2)
+    steps = prod(given(inputs, 0)[:2])
+    weights, recurrence = given(inputs, 1), given(inputs, 2)
     return 2 * steps * (prod(weights) + prod(recurrence) + prod(weights[:2]))
 
 
 # Maximum, difference, exponential, sum and quotient.
 SOFTMAX = 5
 
+# Two products and a sum, by which positions turn queries and keys.
+ROTATION = 3
+
 _FREE = (
     "Concat Constant ConstantOfShape DepthToSpace Dropout Expand Flatten Gather GatherElements "
     "GatherND Identity Pad Reshape ScatterElements ScatterND Shape Size Slice SpaceToDepth Split "
-    "Squeeze Tile Transpose Unsqueeze"
+    "Squeeze TensorScatter Tile Transpose Unsqueeze"
 )
 
 _REDUCTIONS = (
@@ -190,26 +218,29 @@ _REDUCTIONS = (
 )
 
 _RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(_FREE.split(), _nothing),
-    **dict.fromkeys(_REDUCTIONS.split(), _per_input(1)),
+    **dict.fromkeys(_FREE.split(), nothing),
+    **dict.fromkeys(_REDUCTIONS.split(), per_input(1)),
     # Square or exponential, and sum.
-    **dict.fromkeys(("ReduceL2", "ReduceLogSumExp", "ReduceSumSquare"), _per_input(2)),
+    **dict.fromkeys(("ReduceL2", "ReduceLogSumExp", "ReduceSumSquare"), per_input(2)),
     **dict.fromkeys(("Max", "Mean", "Min", "Sum"), _variadic),
-    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), _pool),
-    **dict.fromkeys(("LogSoftmax", "Softmax"), _per_output(SOFTMAX)),
+    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), pool),
+    **dict.fromkeys(("LogSoftmax", "Softmax"), per_output(SOFTMAX)),
     # Sum, difference, square, sum, quotient, scale and shift.
     **dict.fromkeys(
-        ("GroupNormalization", "InstanceNormalization", "LayerNormalization"), _per_output(7)
+        ("GroupNormalization", "InstanceNormalization", "LayerNormalization"), per_output(7)
     ),
     # Square, sum, quotient and scale.
-    "RMSNormalization": _per_output(4),
+    "RMSNormalization": per_output(4),
+    "RotaryEmbedding": per_output(ROTATION),
+    # Minimum, maximum and rounding.
+    "DynamicQuantizeLinear": per_input(3),
     # Mean and variance are constants, so that scale and shift remain.
-    "BatchNormalization": _per_output(2),
+    "BatchNormalization": per_output(2),
     "LRN": _local_response,
-    "Conv": _convolution(weight_at=1, bias_at=2),
+    "Conv": convolution(weight_at=1, bias_at=2),
     # The third and fourth inputs are zero points.
-    "ConvInteger": _convolution(weight_at=1, bias_at=4),
-    "QLinearConv": _convolution(weight_at=3, bias_at=8),
+    "ConvInteger": convolution(weight_at=1, bias_at=4),
+    "QLinearConv": convolution(weight_at=3, bias_at=8),
     "ConvTranspose": _transposed_convolution,
     "Gemm": _gemm,
     **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul"), _matrix_product),

@@ -1,24 +1,35 @@
 """Read ONNX models: parsed, open dimensions fixed, functions inlined, shapes inferred.
 
-Outputs of custom operators, which ONNX does not know, are taken to have the shape of the first
-input where the model does not state theirs; those of control flow, that of the bodies' outputs;
-those whose sizes depend on data, such as how many objects are found, the largest possible.
+Outputs of custom operators, which neither ONNX nor onnxruntime defines, are taken to have the shape
+of the first input where the model does not state theirs; those of control flow, that of the bodies'
+outputs; those whose sizes depend on data, such as how many objects are found, the largest possible.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import onnx
+import onnx.defs
+import onnx.helper
 import onnx.shape_inference
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import GraphProto, ModelProto, NodeProto, TensorShapeProto
+from onnx import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorProto,
+    TensorShapeProto,
+)
 
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.onnx_constants import fold_constants
-from boundmark.datasets.onnx_control_flow import bodies, has_open_trips, output_types, seed_loops
+from boundmark.datasets.onnx_contrib import definition, output_types
+from boundmark.datasets.onnx_control_flow import bodies, body_types, has_open_trips, seed_loops
 from boundmark.datasets.onnx_functions import with_functions_inlined
 from boundmark.datasets.onnx_open_sizes import (
     AS_LARGE,
@@ -27,11 +38,14 @@ from boundmark.datasets.onnx_open_sizes import (
     largest_types,
 )
 from boundmark.datasets.onnx_operators import (
+    MOST_VALUES,
+    ONNX_ERRORS,
     KnownType,
     domain_of,
     known_tensors,
     set_type,
     signature,
+    typed,
 )
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
@@ -76,8 +90,8 @@ def _inferred_model(
     _check_dense(model.graph)
     notes = fix_dimensions(model.graph, dims)
     inferred = _with_folded_constants(_inferred(with_functions_inlined(model)))
-    model, assumed = _with_assumed_shapes(inferred)
-    return (_with_folded_constants(model) if assumed else model), notes, assumed
+    completed, assumed = _with_completed_shapes(inferred)
+    return completed, notes, assumed
 
 
 def _with_folded_constants(model: ModelProto) -> ModelProto:
@@ -256,21 +270,102 @@ def is_custom(node: NodeProto, versions: Mapping[str, int]) -> bool:
     return not signature(node.op_type, versions.get(domain, 0), domain).version
 
 
-def _with_assumed_shapes(model: ModelProto) -> tuple[ModelProto, Mapping[str, str]]:
-    """Give outputs shapes where these are unknown but can be taken for granted.
+def _with_completed_shapes(model: ModelProto) -> tuple[ModelProto, Mapping[str, str]]:
+    """Give outputs shapes that ONNX does not infer: of onnxruntime's operators, and assumed ones.
 
-    Shapes are inferred again after each round of assumptions, because others follow.
+    Outputs of custom operators and of control flow have assumed ones, if these are unknown. Shapes
+    are inferred again after each round, because others follow, and nothing is assumed as long as
+    any does.
 
     Returns
     -------
-    The model, and for each such output a clause that says what was taken.
+    The model, and for each output whose shape is assumed, a clause that says what was taken.
     """
     versions = versions_of(model)
     assumed: dict[str, str] = {}
-    while (is_seeded := seed_loops(model.graph)) or (found := _assume(model.graph, versions)):
-        assumed |= {} if is_seeded else found
-        model = _inferred(model)
-    return model, assumed
+    while True:
+        if not seed_loops(model.graph) and not _derive(model.graph, model.opset_import, {}):
+            found = _assume(model.graph, versions)
+            if not found:
+                return model, assumed
+            assumed |= found
+        model = _with_folded_constants(_inferred(model))
+
+
+def _derive(
+    graph: GraphProto, imports: Sequence[OperatorSetIdProto], outer: Mapping[str, KnownType]
+) -> bool:
+    """State the types that follow for onnxruntime's operators, also in bodies.
+
+    Types behind these operators are inferred on the way, node by node, since a model of many layers
+    would otherwise be inferred as often as it has layers.
+
+    Parameters
+    ----------
+    imports
+        Versions of the operator sets.
+    outer
+        Types of the tensors that a body can read.
+
+    Returns
+    -------
+    Whether there were any.
+    """
+    known = known_tensors(graph)
+    types = {**outer, **known.types}
+    seen = replace(known, types=types)
+    version = next((one.version for one in imports if not domain_of(one.domain)), 0)
+    found: dict[str, KnownType] = {}
+    is_changed = False
+    for node in graph.node:
+        for body in bodies(node):
+            is_changed |= _derive(body, imports, types)
+        unknown = [name for name in node.output if name and name not in types]
+        if not unknown:
+            continue
+        exact = output_types(node, types, known.integers) or former_types(node, seen, version)
+        derived = dict(zip(node.output, exact, strict=False)) or _inferred_types(
+            node, imports, types, known.constants, found
+        )
+        for name in unknown:
+            if (kind := derived.get(name)) is not None:
+                found[name] = types[name] = kind
+    _state(graph, found)
+    return is_changed or bool(found)
+
+
+def _inferred_types(
+    node: NodeProto,
+    imports: Sequence[OperatorSetIdProto],
+    types: Mapping[str, KnownType],
+    constants: Mapping[str, TensorProto],
+    found: Container[str],
+) -> dict[str, KnownType]:
+    """Return types that ONNX infers for a node's outputs; none unless an input was just found."""
+    read = [name for name in node.input if name]
+    domain = domain_of(node.domain)
+    version = next((one.version for one in imports if domain_of(one.domain) == domain), 0)
+    is_plain = not bodies(node) and signature(node.op_type, version, domain).version
+    if not is_plain or not any(name in found for name in read) or not types.keys() >= set(read):
+        return {}
+    given = {
+        name: onnx.helper.make_tensor_type_proto(types[name][1], types[name][0]) for name in read
+    }
+    small = {
+        name: constants[name]
+        for name in read
+        if name in constants and prod(constants[name].dims) <= MOST_VALUES
+    }
+    schema = onnx.defs.get_schema(node.op_type, version, domain)
+    try:
+        inferred = onnx.shape_inference.infer_node_outputs(
+            schema, node, given, small, opset_imports=list(imports)
+        )
+    except (RuntimeError, ValueError, *ONNX_ERRORS):
+        # Which is said where the whole model is inferred.
+        return {}
+    values = (onnx.ValueInfoProto(name=name, type=kind) for name, kind in inferred.items())
+    return dict(typed(values))
 
 
 # Of custom operators.
@@ -281,11 +376,10 @@ _AS_FIRST = (
 
 
 def _assume(graph: GraphProto, versions: Mapping[str, int]) -> dict[str, str]:
-    """Give unknown outputs shapes that follow from the known ones, in one pass.
+    """Give outputs of unknown shape the likeliest type; return for each what was taken for granted.
 
-    Returns
-    -------
-    For each output whose shape was changed, what was taken for granted; empty if nothing was.
+    They are those of custom operators, of control flow, and of operators whose results depend on
+    data. An operator of onnxruntime waits for its first input to be known.
     """
     known = known_tensors(graph)
     types = dict(known.types)
@@ -301,27 +395,34 @@ def _assume(graph: GraphProto, versions: Mapping[str, int]) -> dict[str, str]:
         likely: Iterable[KnownType | None] = ()
         reason = ""
         if bodies(node):
-            likely = output_types(node, seen, versions)
+            likely = body_types(node, seen, versions)
             whose = "the dearer branch" if node.op_type == "If" else "the first iteration"
             reason = f"sizes of whose outputs are unknown and taken to be those of {whose}"
         elif is_custom(node, versions):
             data = [name for name in node.input if name in types and name not in weights]
+            if definition(node.domain, node.op_type) is not None:
+                data = [name for name in node.input[:1] if name in types]
             likely = [types[data[0]]] * len(node.output) if data else ()
             reason = _AS_FIRST
-        elif exact := former_types(node, seen, versions.get("", 0)):
-            likely = exact
         else:
             likely, reason = largest_types(node, seen), AS_LARGE
         for name, kind in zip(node.output, likely, strict=False):
             if name in unknown and kind is not None:
                 found[name] = types[name] = kind
                 reasons[name] = reason
-    kept = [value for value in graph.value_info if value.name not in found]
+    _state(graph, found)
+    return reasons
+
+
+def _state(graph: GraphProto, types: Mapping[str, KnownType]) -> None:
+    """State types of tensors in a graph, in place of what it says of them."""
+    if not types:
+        return
+    kept = [value for value in graph.value_info if value.name not in types]
     del graph.value_info[:]
     graph.value_info.extend(kept)
     stated = {value.name: value for value in graph.output}
-    for name, kind in found.items():
+    for name, kind in types.items():
         value = stated[name] if name in stated else graph.value_info.add()
         value.name = name
         set_type(value, kind)
-    return reasons

@@ -13,8 +13,10 @@ from functools import cache
 from math import prod
 from typing import Any, TypeAlias
 
+import onnx.checker
 import onnx.defs
 import onnx.numpy_helper
+import onnx.shape_inference
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from boundmark.problems.computation_graph import ELEMENT_BITS, AttributeValue, Shape, Tensor
@@ -25,6 +27,9 @@ MOST_VALUES = 64
 
 # Shape and element type.
 KnownType: TypeAlias = tuple[Shape, int]
+
+# What onnx raises where it infers shapes, beside RuntimeError and ValueError.
+ONNX_ERRORS = (onnx.checker.ValidationError, onnx.shape_inference.InferenceError)
 
 _RENAMED = {"float": "float32", "double": "float64"}
 
@@ -109,7 +114,7 @@ def _element_type(element: int) -> str:
 def known_tensors(graph: GraphProto) -> KnownTensors:
     """Collect types and constants after shape inference."""
     values = (*graph.value_info, *graph.input, *graph.output)
-    types = dict(_typed(values))
+    types = dict(typed(values))
     unsupported = {value.name: kind for value in values if (kind := _unsupported(value.type))}
     constants = {tensor.name: tensor for tensor in graph.initializer}
     for name, tensor in constants.items():
@@ -159,7 +164,8 @@ def _unsupported(kind: TypeProto) -> str | None:
     return _UNSUPPORTED.get(kind.WhichOneof("value") or "")
 
 
-def _typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, KnownType]]:
+def typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, KnownType]]:
+    """Yield name and type of those values that are tensors of known shape."""
     for value in values:
         kind = value.type.tensor_type
         known = value.type.HasField("tensor_type") and kind.HasField("shape") and kind.elem_type
@@ -183,9 +189,17 @@ CONVOLUTIONS: Mapping[str, int] = {
     "ConvInteger": 1,
     "ConvTranspose": 1,
     "DeformConv": 1,
+    "FusedConv": 1,
+    "NhwcConv": 1,
+    "NhwcFusedConv": 1,
     "QLinearConv": 3,
 }
-POOLS = frozenset({"AveragePool", "LpPool", "MaxPool"})
+POOLS = frozenset(
+    {"AveragePool", "LpPool", "MaxPool", "MaxpoolWithMask", "NhwcMaxPool", "QLinearAveragePool"}
+)
+
+# Those whose channels are the last dimension; of others, an attribute may say so.
+_CHANNELS_LAST = frozenset({"NhwcConv", "NhwcFusedConv", "NhwcMaxPool"})
 
 # Up to version 12, these flatten all dimensions from the axis on.
 SOFTMAXES = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
@@ -205,9 +219,18 @@ _KINDS = frozenset(
 )
 
 
+# The domain of the operators that onnxruntime adds.
+ONNXRUNTIME = "com.microsoft"
+
+
 def domain_of(name: str) -> str:
     """Return the name of an operator set's domain; that of ONNX itself has two spellings."""
     return "" if name == "ai.onnx" else name
+
+
+def is_dequantisation(node: NodeProto) -> bool:
+    """Whether a node turns quantised elements into numbers, by scales and zero points."""
+    return node.op_type == "DequantizeLinear" and domain_of(node.domain) in ("", ONNXRUNTIME)
 
 
 @dataclass(frozen=True)
@@ -324,8 +347,10 @@ def _complete_window(
     if not mode.startswith("SAME") and "output_shape" not in found:
         found.setdefault("pads", (0,) * (2 * len(kernel)))
         return
+    is_last = op_type in _CHANNELS_LAST or found.get("channels_last", 0)
+    image = slice(1, -1) if is_last else slice(2, None)
     # Whichever of input and output is larger has the window slide over it.
-    larger, smaller = (inputs[0] or ())[2:], outputs[0][2:]
+    larger, smaller = (inputs[0] or ())[image], outputs[0][image]
     extra = (0,) * len(kernel)
     if op_type == "ConvTranspose":
         larger, smaller = smaller, larger

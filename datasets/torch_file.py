@@ -65,9 +65,8 @@ def graph_of(content: Mapping[str, Any]) -> tuple[ComputationGraph, dict[int, st
     InvalidInputError
         As for `load`.
     """
-    program = stored_program(content)
     try:
-        graph, origins = with_origins(program)
+        graph, origins = with_origins(stored_program(content))
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         # Shapes and arguments in a file may be anything.
         reason = " ".join(str(error).split())[:200]

@@ -4,11 +4,20 @@ Nothing of it is evaluated: targets of calls are names, sizes that the program l
 of the example that it was recorded with, and the formulas from which they follow stay texts.
 """
 
-import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from boundmark.datasets.torch_nodes import (
+    MOST_VIEWS,
+    ShownPart,
+    StoredNode,
+    StoredTensor,
+    item_of,
+    shown,
+    target_of,
+    with_part,
+)
 from boundmark.datasets.torch_regions import without_regions
 from boundmark.datasets.torch_schema import (
     PLAIN,
@@ -25,7 +34,7 @@ from boundmark.datasets.torch_schema import (
     only_field,
     text_in,
 )
-from boundmark.datasets.torch_writes import Writes, is_write
+from boundmark.datasets.torch_writes import MAY_COPY, VIEWS, Writes, is_write
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
 
@@ -51,55 +60,12 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys((f"conv{n}d" for n in (1, 2, 3)), _CONVOLUTION),
     **dict.fromkeys((f"conv_transpose{n}d" for n in (1, 2, 3)), _CONVOLUTION),
     **dict.fromkeys((f"max_pool{n}d" for n in (1, 2, 3)), _POOL),
-    "max_pool2d_with_indices": _POOL,
+    **dict.fromkeys((f"max_pool{n}d_with_indices" for n in (1, 2, 3)), _POOL),
     **dict.fromkeys((f"avg_pool{n}d" for n in (1, 2, 3)), _POOL),
     **dict.fromkeys(("layer_norm", "group_norm"), _NORMALISATION),
     **{name: {"dim": 0} for name in ("cat", "concat", "concatenate")},
     "slice": {"dim": 0, "start": None, "step": 1},
 }
-
-
-@dataclass(frozen=True)
-class StoredTensor:
-    """The type of a tensor in a file."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-
-@dataclass(frozen=True)
-class _Argument:
-    name: str
-    default_value: Any
-
-
-@dataclass(frozen=True)
-class _Schema:
-    arguments: tuple[_Argument, ...]
-
-
-@dataclass(frozen=True)
-class _Target:
-    """An operator's name, such as ``aten.add.Tensor``, and its arguments' names and defaults."""
-
-    text: str
-    _opname: str
-    _schema: _Schema
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(eq=False)
-class StoredNode:
-    """A node of a stored program, with the interface of `graph_module.RecordedNode`."""
-
-    op: str
-    name: str
-    target: Any = None
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    meta: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -153,6 +119,8 @@ class _Reading:
         What the names that calls so far gave to tensors stand for, nodes.
     writes
         Keeps account of what was written in place.
+    parts
+        How views came about, by their numbers in `writes`.
     """
 
     def __init__(self, graph: Mapping[str, Any]) -> None:
@@ -161,6 +129,7 @@ class _Reading:
         self.sizes = object_in(self.graph, "sym_int_values")
         self.values: dict[str, StoredNode] = {}
         self.writes = Writes()
+        self.parts: dict[int, ShownPart] = {}
         self.found: list[StoredNode] = []
         # torch flattens by views where it takes a program apart to undo what is written in place,
         # and solutions know operators by the names that follow.
@@ -213,11 +182,14 @@ class _Reading:
             if self.is_functionalised and packet == "flatten":
                 packet = "view"
             reads = {name: list(names_of(kind, value)) for name, kind, value in named}
-            changed = self.writes.read(packet, reads, [x for names in written for x in names if x])
-            functional = packet.removesuffix("_") if is_write(packet) else packet
+            read = [x for names in reads.values() for x in names if x is not None]
+            wholes = self._wholes(read[0]) if read and is_write(packet) else []
             given = [(name, self._argument(kind, value)) for name, kind, value in named]
+            made = [x for names in written for x in names if x]
+            how = "clone" if self._is_copy(packet, read, made) else packet
+            changed = self.writes.read(how, reads, made)
+            functional = packet.removesuffix("_") if is_write(packet) else packet
             given += [x for x in _DEFAULTS.get(functional, {}).items() if x[0] not in reads]
-            schema = _Schema(tuple(_Argument(name, None) for name, _ in given))
             is_several = len(written) > 1 or outputs[0][0] != "as_tensor"
             names = [name for several in written for name in several]
             types = tuple(None if name is None else self._type(name) for name in names)
@@ -225,7 +197,7 @@ class _Reading:
             node = StoredNode(
                 "call_function",
                 own if isinstance(own, str) else next(filter(None, names), f"node_{at}"),
-                _Target(text, functional, schema),
+                target_of(text, functional, [name for name, _ in given]),
                 tuple(value for _, value in given),
                 meta={
                     "val": types if is_several else types[0],
@@ -239,9 +211,89 @@ class _Reading:
             self.found.append(node)
             for place, name in enumerate(names):
                 if name is not None:
-                    self._bind(name, _item(node, name, place, types[place]))
-        for name in changed:
-            self.values[name] = self.values[str(names[0])]
+                    self._bind(name, item_of(node, name, place, types[place]))
+        if changed:
+            self._now(changed[0], self.values[str(names[0])])
+            self._hand_up(changed[0], wholes, node)
+        elif how == packet and packet in VIEWS and read:
+            self._note_parts(read[0], node, names if is_several else names[0])
+
+    def _note_parts(
+        self, whole: str, node: StoredNode, names: Sequence[str | None] | str | None
+    ) -> None:
+        """Note how views came about."""
+        several = [(None, names)] if isinstance(names, str) else list(enumerate(names or ()))
+        for place, name in several:
+            view = -1 if name is None else self.writes.view(name)
+            if view not in (-1, self.writes.view(whole)):
+                self.parts[view] = ShownPart(whole, node, place)
+
+    def _is_copy(self, packet: str, read: Sequence[str], made: Sequence[str]) -> bool:
+        """Whether what may be a view of its argument is none, since its type differs."""
+        if packet not in ("to", "type_as") or not read:
+            return False
+        return self._type(read[0]).dtype != self._type(made[0]).dtype
+
+    def _wholes(self, name: str) -> list[str]:
+        """Return tensors that a tensor is a part of, up to the whole memory, if they are known."""
+        found: list[str] = []
+        while len(found) < MOST_VIEWS:
+            part = self.parts.get(self.writes.view(name))
+            if part is None:
+                break
+            name = part.whole
+            self._renew(name)
+            if self.writes.is_stale(name):
+                break
+            found.append(name)
+        return found
+
+    def _renew(self, name: str) -> None:
+        """Show a tensor anew if its memory was written through another view."""
+        missing: list[tuple[str, ShownPart]] = []
+        while self.writes.is_stale(name) and len(missing) < MOST_VIEWS:
+            part = self.parts.get(self.writes.view(name))
+            if part is None:
+                return
+            missing.append((name, part))
+            name = part.whole
+        if self.writes.is_stale(name):
+            return
+        for one, part in reversed(missing):
+            nodes = shown(part, self.values[part.whole])
+            self.found += nodes
+            self._now(one, nodes[-1])
+
+    def _hand_up(self, name: str, wholes: Sequence[str], written: StoredNode) -> None:
+        """Give the tensors that a written one is a part of their new values, where it is known."""
+        for whole in wholes:
+            part = self.parts[self.writes.view(name)]
+            node = with_part(part, self.values[whole], self.values[name], written)
+            if node is None or not self._is_plain(part):
+                return
+            self.found.append(node)
+            self._now(whole, node)
+            name = whole
+
+    def _is_plain(self, part: ShownPart) -> bool:
+        """Whether a part is in the memory of the whole: what may be a copy is if that is dense."""
+        if part.node.target._opname not in MAY_COPY:
+            return True
+        known = object_in(self.types, part.whole)
+        if "strides" not in known:
+            return False
+        dense = 1
+        steps = map(a_size, reversed(list_in(known, "strides")))
+        for size, step in zip(map(a_size, reversed(list_in(known, "sizes"))), steps, strict=True):
+            if step != dense and size != 1:
+                return False
+            dense *= size
+        return True
+
+    def _now(self, name: str, node: StoredNode) -> None:
+        """Let all names of a tensor stand for a new value."""
+        for one in self.writes.renew(name):
+            self.values[one] = node
 
     def _bind(self, name: str, node: StoredNode) -> None:
         if name in self.values:
@@ -287,6 +339,7 @@ class _Reading:
             raise InvalidInputError(
                 f"it reads tensor {quoted(name)}, which nothing before it makes."
             )
+        self._renew(name)
         self.writes.check(name)
         return self.values[name]
 
@@ -297,11 +350,6 @@ class _Reading:
         if not isinstance(value, str):
             raise InvalidInputError(f"a size is named {quoted(value)}; expected a text.")
         return a_size(self.sizes.get(value))
-
-
-def _item(node: StoredNode, name: str, place: int, kind: StoredTensor | None) -> StoredNode:
-    """Return one of a call's several results, in the way of torch."""
-    return StoredNode("call_function", name, operator.getitem, (node, place), meta={"val": kind})
 
 
 _OPERATORS = "torch.ops."

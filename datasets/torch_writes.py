@@ -15,6 +15,9 @@ _VIEWS = (
 )
 VIEWS = frozenset(_VIEWS.split())
 
+# Those of them that copy what is not dense.
+MAY_COPY = frozenset({"contiguous", "flatten", "ravel", "reshape", "reshape_as"})
+
 # Those of them whose result is all of the argument as it is.
 _WHOLE = frozenset({"alias", "detach", "lift_fresh", "positive", "dropout", "feature_dropout"})
 
@@ -29,7 +32,8 @@ class Writes:
 
     Tensors that are the same view of the same memory have one value, of which all names stand for
     the newest after a write. A tensor that shares memory with another view of it is out of date
-    after a write to that one; what it holds then is not known here, and reading it is refused.
+    after a write to that one, until it is renewed; what it holds is not known here, and reading it
+    is refused.
     Where constants are written into constants, all stays constant, and nothing is out of date.
     """
 
@@ -89,13 +93,29 @@ class Writes:
             self._constants.update(made)
         return self._write(first, is_constant, made) if writes and first in self._place else []
 
+    def view(self, name: str) -> int:
+        """Return the number of the view that a tensor is, of those of all memory; -1 for none."""
+        return self._place.get(name, (-1, -1))[1]
+
+    def is_stale(self, name: str) -> bool:
+        """Whether a tensor is out of date."""
+        return name in self._stale
+
+    def renew(self, name: str) -> list[str]:
+        """Take a tensor for up to date after a write, and return all names of it."""
+        memory, view = self._place[name]
+        same = [one for one in self._members[memory] if self._place[one][1] == view]
+        self._stale.difference_update(same)
+        self._written.update(same)
+        return same
+
     def check(self, name: str) -> None:
         """Raise `InvalidInputError` if a tensor is out of date."""
         if name in self._stale:
             raise InvalidInputError(
                 f"tensor {quoted(name)} shares memory with a part of it that was written in "
-                "place; expected none: run_decompositions() of the exported program, before it is "
-                "saved, writes nothing in place."
+                "place; expected none: run_decompositions({}) of the exported program, before it "
+                "is saved, writes nothing in place."
             )
 
     def changed(self) -> list[str]:

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 from boundmark.problems.computation_graph import ELEMENT_BITS, ComputationGraph, Kernel
 from boundmark.problems.devices import Device, EfficiencyTable
-from boundmark.problems.operator_types import ELEMENTWISE_OP_TYPES, STRIDED_VIEW_OP_TYPES
+from boundmark.problems.operator_types import (
+    ELEMENTWISE_OP_TYPES,
+    STRIDED_VIEW_OP_TYPES,
+    usual_type,
+)
 
 # Classes whose times depend on arithmetic; of all others, bytes say the same.
 PRODUCTS = frozenset(
@@ -76,7 +80,7 @@ def operator_class(sizes: OperatorSizes) -> str:
     >>> operator_class(OperatorSizes("Relu", 100, 200, 200, 0, 2, ("Conv",)))
     'elementwise'
     """
-    kind = sizes.op_type
+    kind = usual_type(sizes.op_type)
     if kind == "Conv":
         return _class_of_convolution(sizes)
     if kind == "Gemm":
@@ -185,7 +189,7 @@ def kernel_sizes(
 
 
 def _main_type(graph: ComputationGraph, kernel: Kernel) -> str:
-    types = {graph.op_types[node] for node in kernel.members}
+    types = {usual_type(graph.op_types[node]) for node in kernel.members}
     if {"MatMul", "Softmax"} <= types:
         return "Attention"
     bearer = graph.op_types[kernel.bearer]

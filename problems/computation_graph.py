@@ -45,7 +45,8 @@ class Operator:
         Arithmetic operations; a multiply-add counts as two.
     reads
         Numbers of the tensors that it reads, by position as in ONNX, parameters included;
-        `LEFT_OUT` where an optional input is not given.
+        `LEFT_OUT` where an optional input is not given. Behind the inputs is what it reads
+        beside them, such as scales of quantised parameters.
     writes
         Numbers of the tensors that it writes and somebody reads or the model returns.
     attributes

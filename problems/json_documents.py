@@ -1,6 +1,7 @@
 """JSON documents: canonical text and hash, strict reading, and checks of their fields."""
 
 import hashlib
+import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ def sha256_hex(text: str) -> str:
 
 
 def json_object(content: bytes) -> Mapping[str, Any]:
-    """Parse a JSON text and return its object.
+    """Parse a JSON text in UTF-8 and return its object.
 
     Raises
     ------
@@ -29,7 +30,8 @@ def json_object(content: bytes) -> Mapping[str, Any]:
         an object with a field twice.
     """
     try:
-        value = json.loads(content, object_pairs_hook=without_repetition)
+        # Python would take UTF-16 and a byte order mark, too, which the checker does not.
+        value = json.loads(content.decode(), object_pairs_hook=without_repetition)
     except RecursionError as error:
         raise InvalidInputError("the JSON is nested too deeply to be read.") from error
     except ValueError as error:
@@ -83,6 +85,21 @@ def check_fields(document: Mapping[str, Any], fields: Sequence[str]) -> None:
     for field in fields:
         if field not in document:
             raise InvalidInputError(f"{field} is missing; expected {', '.join(fields)}.")
+
+
+def refuse_other_fields(document: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse a document with a field that nobody reads, and that may have been meant to count.
+
+    Raises
+    ------
+    InvalidInputError
+        For the first such field.
+    """
+    for field in document:
+        if field not in known:
+            raise InvalidInputError(
+                f"there is a field {quoted(field)}; expected only {', '.join(known)}."
+            )
 
 
 def check_lists(document: Mapping[str, Any], fields: Sequence[str]) -> None:
@@ -141,7 +158,9 @@ def check_groups(document: Mapping[str, Any], fields: Sequence[str]) -> None:
 
 
 def check_edges(edges: Sequence[Any], ends: str) -> None:
-    """Refuse a list with something else than pairs of integers.
+    """Refuse a list with something else than ascending pairs of integers, each once.
+
+    So an instance has one document, whose hash is its name.
 
     Parameters
     ----------
@@ -151,11 +170,16 @@ def check_edges(edges: Sequence[Any], ends: str) -> None:
     Raises
     ------
     InvalidInputError
-        For the first entry that is no such pair.
+        For the first entry that is no such pair, or stands where it should not.
     """
     for edge in edges:
         if not is_integer_list(edge) or len(edge) != 2:
             raise InvalidInputError(f"edge {edge!r} is not a pair of {ends}.")
+    for before, after in itertools.pairwise(edges):
+        if before >= after:
+            raise InvalidInputError(
+                f"edge {after} comes after {before}; expected ascending edges, each once."
+            )
 
 
 def is_integer_list(value: Any) -> TypeGuard[list[int]]:

@@ -9,16 +9,62 @@ FREE_OP_TYPES = frozenset(
     | {"Squeeze", "Unsqueeze"}
 )
 
+# What runtimes have other operators for: on quantised elements, with weights of few bits, with
+# channels as the last dimension, or with an addition, a norm or an activation in one. Each costs
+# like the operator of ONNX that does most of the same.
+_NAMES_OF_VARIANTS = {
+    "Add": "BiasAdd QLinearAdd",
+    "Attention": "DecoderMaskedMultiHeadAttention GroupQueryAttention MultiHeadAttention "
+    "PackedMultiHeadAttention PagedAttention SparseAttention",
+    "AveragePool": "QLinearAveragePool",
+    "Concat": "QLinearConcat",
+    "Conv": "ConvInteger FusedConv NhwcConv NhwcFusedConv QLinearConv",
+    "Gelu": "BiasGelu FastGelu QOrderedGelu QuickGelu",
+    "Gemm": "FusedGemm GemmFastGelu GemmFloat8 QGemm",
+    "GlobalAveragePool": "QLinearGlobalAveragePool",
+    "LayerNormalization": "QOrderedLayerNormalization SimplifiedLayerNormalization "
+    "SkipLayerNormalization SkipSimplifiedLayerNormalization",
+    "LeakyRelu": "QLinearLeakyRelu",
+    "MatMul": "DynamicQuantizeMatMul FusedMatMul FusedMatMulActivation "
+    "MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulFpQ4 "
+    "MatMulInteger MatMulInteger16 MatMulIntegerToFloat MatMulNBits MatMulNBitsMlp MatMulNBitsQkv "
+    "QLinearMatMul QOrderedMatMul TransposeMatMul",
+    "MaxPool": "MaxpoolWithMask NhwcMaxPool",
+    "Mul": "QLinearMul",
+    "ReduceMean": "QLinearReduceMean",
+    "Sigmoid": "QLinearSigmoid",
+    "Softmax": "BiasSoftmax QLinearSoftmax",
+    "Where": "QLinearWhere",
+}
+VARIANTS = {name: usual for usual, names in _NAMES_OF_VARIANTS.items() for name in names.split()}
+
+
+def usual_type(op_type: str) -> str:
+    """Return the type of the operator of ONNX that one of a runtime costs like.
+
+    Examples
+    --------
+    >>> usual_type("MatMulNBits"), usual_type("Relu")
+    ('MatMul', 'Relu')
+    """
+    return VARIANTS.get(op_type, op_type)
+
+
+# Of ONNX.
+_ELEMENTWISE = frozenset(
+    {"Abs", "Add", "And", "BatchNormalization", "Cast", "Ceil", "Clip", "Cos", "DequantizeLinear"}
+    | {"Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual"}
+    | {"HardSigmoid", "HardSwish", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Min", "Mish"}
+    | {"Mod", "Mul", "Neg", "Not", "Or", "PRelu", "Pow", "QuantizeLinear", "Reciprocal", "Relu"}
+    | {"Round", "Rsqrt", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Sub"}
+    | {"Swish", "Tanh", "Where", "Xor"}
+)
+
 # One output element of each depends on one element of every input. Normalisation over a batch is
 # among them since a trained model's is a scale and a shift.
-ELEMENTWISE_OP_TYPES = frozenset(
-    {"Abs", "Add", "And", "BatchNormalization", "Cast", "Ceil", "Clip", "Cos", "Div", "Elu"}
-    | {"Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid"}
-    | {"HardSwish", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Min", "Mish", "Mod", "Mul"}
-    | {"Neg", "Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Rsqrt", "Selu"}
-    | {"Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Sub", "Swish", "Tanh", "Where"}
-    | {"Xor"}
-)
+ELEMENTWISE_OP_TYPES = _ELEMENTWISE | {
+    name for name, usual in VARIANTS.items() if usual in _ELEMENTWISE
+}
 
 # Where tensors have strides, as in PyTorch: outputs that are views of the first input, if its
 # elements are in the right order in memory.

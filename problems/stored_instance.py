@@ -11,6 +11,7 @@ from boundmark.problems.json_documents import (
     check_fields,
     check_format,
     check_lists,
+    refuse_other_fields,
     sha256_hex,
 )
 from boundmark.problems.problem import INSTANCE_FORMAT
@@ -61,8 +62,15 @@ class StoredInstance(ABC):
         return {"format": INSTANCE_FORMAT, "problem": self.problem, **self.fields()}
 
     @staticmethod
-    def check_head(value: Mapping[str, Any], fields: Sequence[str], lists: Sequence[str]) -> None:
-        """Refuse a document of another format, or without a field, or with no list in one.
+    def check_head(
+        value: Mapping[str, Any],
+        fields: Sequence[str],
+        lists: Sequence[str],
+        optional: Sequence[str] = (),
+    ) -> None:
+        """Refuse a document of another format, with other fields, or with no list in one.
+
+        The checker refuses what is refused here, and the other way round.
 
         Parameters
         ----------
@@ -70,6 +78,8 @@ class StoredInstance(ABC):
             Those that have to be there.
         lists
             Those of them that have to be lists.
+        optional
+            Those that may be there besides.
 
         Raises
         ------
@@ -78,6 +88,7 @@ class StoredInstance(ABC):
         """
         check_format(value, INSTANCE_FORMAT)
         check_fields(value, fields)
+        refuse_other_fields(value, ("format", "problem", *fields, *optional))
         check_lists(value, lists)
 
 

@@ -20,6 +20,7 @@ from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.parquet import read_table
 from boundmark.reports.tables.rows import best_rows
+from boundmark.reports.tables.tasks import distinct_labels
 from boundmark.reports.text import count
 
 VERSION_KEY = b"boundmark_best_known"
@@ -202,7 +203,7 @@ def _is_better(own: "pd.Series[Any]", known: "pd.Series[Any]") -> "pd.Series[boo
 
 def _names(rows: pd.DataFrame) -> tuple[str, ...]:
     labels = rows["dataset"] + "/" + rows["instance"] + " " + rows["instance_params"].map(in_words)
-    return tuple(labels.tolist())
+    return tuple(distinct_labels(labels, rows["instance_sha256"]).tolist())
 
 
 def in_words(instance_params: str) -> str:

@@ -127,12 +127,14 @@ def read_folder(
             f"{store.directory} holds no results; expected at least one finished task."
         )
     tasks = with_names(results)
+    names = tasks.drop_duplicates("instance_sha256").set_index("instance_sha256")["instance"]
+    unsupported = supported.unsupported
     return FolderResults(
         store,
         tasks,
         with_ticks(certified_of_tasks(tasks), store),
         supported.traces,
-        supported.unsupported,
+        unsupported.assign(instance=unsupported["instance_sha256"].map(names)),
         checks,
         _environment(store),
         run_label(results, read_environments(store)),

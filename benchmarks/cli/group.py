@@ -22,6 +22,7 @@ from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import run
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.benchmarks.cli.verify import verify
+from boundmark.benchmarks.interruption import heeding_sigterm
 from boundmark.problems.errors import BoundmarkError
 
 datasets.add_command(show)
@@ -42,7 +43,8 @@ class _Group(click.Group):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as the command of a process: its time includes that of starting Python."""
         wall_clock.is_whole_process = True
-        return super().__call__(*args, **kwargs)
+        with heeding_sigterm():
+            return super().__call__(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that the arguments name."""

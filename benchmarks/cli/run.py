@@ -77,6 +77,11 @@ if TYPE_CHECKING:
     "--update-best", metavar="FILE", type=FILE,
     help="Add the best cost and bound of each instance to this Parquet file of records.",
 )  # fmt: skip
+@click.option(
+    "--manifest", metavar="FILE", type=FILE,
+    help="At the end, write the SHA-256 of each file of the folder to FILE, which `boundmark "
+    "verify --manifest` checks; print the hash of FILE, to be published.",
+)  # fmt: skip
 @fail_on_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def run(
@@ -93,6 +98,7 @@ def run(
     dry_run: bool,
     patterns: tuple[str, ...],
     update_best: Path | None,
+    manifest: Path | None,
     fail_on: tuple[str, ...],
     quiet: bool,
 ) -> None:
@@ -100,7 +106,7 @@ def run(
 
     SUITE is the name of a suite, see `boundmark suites`, or of a part of one such as
     nightly/proofs, or a TOML file. A task is a method on an instance with a seed. What it finds is
-    checked before it is stored.
+    checked before it is stored. Ctrl-C and SIGTERM end the run; what is stored by then is kept.
     """
     from boundmark.benchmarks.engines import make_engine
     from boundmark.benchmarks.progress import progress_console
@@ -109,18 +115,19 @@ def run(
     from boundmark.benchmarks.suite_file import load_collection
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.best_known import read_records
+    from boundmark.reports.stored.manifest import write_manifest
 
     if update_best is not None:
         # A file that cannot be updated is better known now than after hours.
         read_records(update_best)
-    chosen = load_collection(suite, small=small)
     wanted = Wanted(retry, patterns, rerun)
-    if dry_run:
-        console = progress_console(quiet)
-        planning = Planning(chosen, time_limit, memory_limit, console, patterns)
-        _print_plan(planning, out, wanted, workers or len(os.sched_getaffinity(0)))
-        return
     try:
+        chosen = load_collection(suite, small=small)
+        if dry_run:
+            console = progress_console(quiet)
+            planning = Planning(chosen, time_limit, memory_limit, console, patterns)
+            _print_plan(planning, out, wanted, workers or len(os.sched_getaffinity(0)))
+            return
         summary = run_collection(
             chosen,
             out,
@@ -130,6 +137,9 @@ def run(
             memory_gib=memory_limit,
             console=progress_console(quiet),
         )
+        lines = _records(out, update_best, quiet)
+        if manifest is not None:
+            lines.append(f"manifest: {manifest}, sha256 {write_manifest(out, manifest)}")
     except KeyboardInterrupt:
         _print_how_to_resume(out, rerun)
         sys.exit(INTERRUPTED)
@@ -139,7 +149,7 @@ def run(
     echo(text)
     for reason in unsupported_by_reason(summary.unsupported):
         echo(reason.sentence)
-    for line in _records(out, update_best, quiet):
+    for line in lines:
         echo(line)
     fail_over(fail_on, summary.stored)
 

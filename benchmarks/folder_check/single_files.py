@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.benchmarks.folder_check.documents import DIGEST, Verdict, attempt
+from boundmark.benchmarks.suite import Files
 from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.catalog import problems
@@ -113,6 +114,8 @@ def check_stated_sources(place: str, rows: pd.DataFrame) -> Iterator[Verdict]:
 def _maker(problem: str, dataset: str, member: str, device: str) -> Make:
     """Return the function that makes a source's instances, each with the parameters given."""
     chosen = find("problem", problem, problems())
+    if dataset == Files.dataset:
+        raise InvalidInputError("it came from a file; expected a member of a data set.")
     if is_device_file(device) or "=" in device:
         raise InvalidInputError(f"device {device!r:.70} is in a file; expected a shipped one.")
     return chosen.maker(load_member(f"{dataset}/{member}"), find_device(device) if device else None)
@@ -121,7 +124,14 @@ def _maker(problem: str, dataset: str, member: str, device: str) -> Make:
 def _fault(make: Make, params: Any, digest: Any) -> str | None:
     """Return why an instance contradicts its rows; None if it agrees with them."""
     try:
-        made = make(json.loads(params))
+        given = json.loads(params)
+        for name, value in given.items():
+            # A file of this name that happens to be here is another one.
+            if isinstance(value, str) and is_device_file(value):
+                raise InvalidInputError(
+                    f"{name} {value!r:.70} names a file; expected what comes with boundmark."
+                )
+        made = make(given)
         found = made.sha256
     except Exception as error:
         return _not_made(error)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import getitem
 from typing import Any
 
-from boundmark.datasets.torch_program import DTYPES, StoredTensor
+from boundmark.datasets.torch_nodes import StoredTensor
+from boundmark.datasets.torch_program import DTYPES
 from boundmark.datasets.torch_regions import AUTOCAST, without_regions
 from boundmark.datasets.torch_schema import (
     PLAIN,

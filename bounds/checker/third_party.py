@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from .problem import Problem
-from .values import Rejected, printable
+from .values import LARGEST_AMOUNT, Rejected, printable
 
 GROUP = "boundmark.checkers"
 
@@ -40,10 +40,13 @@ def installed_checker(name: str) -> Problem | None:
             _loaded[name] = Problem(
                 _guarded(found.read),
                 _guarded(found.objective, is_integer=True),
-                frozenset(found.solution_fields),
+                frozenset(_texts(found.solution_fields)),
                 {kind: _guarded(proves, is_integer=True) for kind, proves in found.kinds.items()},
+                _texts(getattr(found, "optional_fields", ())),
             )
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise Rejected(f"the problem's checker cannot be loaded: {_words(error)}") from None
     return _loaded[name]
 
@@ -64,16 +67,24 @@ def _entry_points() -> list[Any]:
     return found
 
 
+def _texts(names: Any) -> tuple[str, ...]:
+    if any(type(name) is not str for name in names):
+        raise Rejected("the names of its fields are not texts")
+    return tuple(names)
+
+
 def _guarded(function: Callable[..., Any], is_integer: bool = False) -> Callable[..., Any]:
     """Return a function that turns every exception of another one into a rejection."""
 
     def call(*arguments: Any) -> Any:
         try:
             result = function(*arguments)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise Rejected(_words(error)) from None
-        if is_integer and type(result) is not int:
-            raise Rejected("the problem's checker did not return an integer")
+        if is_integer and (type(result) is not int or abs(result) > LARGEST_AMOUNT):
+            raise Rejected("the problem's checker did not return an integer of at most 2^80")
         return result
 
     return call

@@ -74,11 +74,28 @@ def integers(value: Any, what: str, low: int, high: int) -> list[int]:
     return [integer(item, f"an entry of {what}", low, high) for item in value]
 
 
+def number(value: Any, what: str, low: int, high: int) -> int:
+    """Return an integer in a range that an instance has, which may not be written as a text.
+
+    What an instance's hash identifies has one form.
+    """
+    if type(value) is str:
+        raise Rejected(f"{what} is not an integer from {low} to {high}, but {quoted(value)}")
+    return integer(value, what, low, high)
+
+
+def numbers(value: Any, what: str, low: int, high: int) -> list[int]:
+    """Return a list of integers in a range that an instance has."""
+    if type(value) is list and str in map(type, value):
+        raise Rejected(f"an entry of {what} is not an integer from {low} to {high}, but a text")
+    return integers(value, what, low, high)
+
+
 def pairs(value: Any, what: str, low: int, high: int) -> list[tuple[int, int]]:
-    """Return a sorted list of distinct pairs of integers in a range."""
+    """Return a sorted list of distinct pairs of integers in a range that an instance has."""
     if type(value) is not list or not all(type(pair) is list and len(pair) == 2 for pair in value):
         raise Rejected(f"{what} is not a list of pairs")
-    ends = integers([end for pair in value for end in pair], what, low, high)
+    ends = numbers([end for pair in value for end in pair], what, low, high)
     found = list(zip(ends[::2], ends[1::2], strict=True))
     if any(first >= second for first, second in itertools.pairwise(found)):
         raise Rejected(f"{what} are not sorted, or repeated")

@@ -185,7 +185,8 @@ class LayerChain:
         }  # fmt: skip
         for name, shape in expected.items():
             found = getattr(self, name).shape
-            if found != shape and not (name == "transfer" and n == 1):
+            is_single = name == "transfer" and n == 1 and not getattr(self, name).size
+            if found != shape and not is_single:
                 raise InvalidInputError(f"{name} has the shape {found}; expected {shape}.")
         if set(self.devices) != set(range(self.types)):
             raise InvalidInputError(
@@ -233,7 +234,7 @@ class LayerChain:
                 "coarser tick."
             )
         bytes_ = sum(map(int, self.weights)) + sum(map(int, self.held))
-        if max(bytes_, int(self.capacity.astype(object).max())) > LARGEST_TOTAL:
+        if max(bytes_, int(self.sizes.max())) > LARGEST_TOTAL:
             raise InvalidInputError(
                 f"the layers take {bytes_:.3g} bytes; expected at most 2^53, so use a larger unit."
             )
@@ -243,6 +244,6 @@ def _table(values: object, name: str) -> IntArray:
     table = frozen(values, name)
     if (table < 0).any():
         raise InvalidInputError(f"{name} has a negative entry; expected none.")
-    if table.size and name == "time" and int(np.asarray(table).max()) > LARGEST_TOTAL:
-        raise InvalidInputError(f"{name} has {table.max()} ticks; expected at most 2^53.")
+    if table.size and int(np.asarray(table).max()) > LARGEST_TOTAL:
+        raise InvalidInputError(f"{name} has an entry of {table.max()}; expected at most 2^53.")
     return table

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_documents import (
     check_edges,
+    is_integer_list,
 )
 from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
 from boundmark.problems.microbatch.layout import Block, BlockLayout
@@ -182,8 +183,10 @@ class MicrobatchInstance(StoredInstance):
                 "expected one entry per block in each."
             )
         for devices in value["device_sets"]:
-            if not isinstance(devices, list):
-                raise InvalidInputError(f"devices {devices!r} is not a list of device numbers.")
+            if not is_integer_list(devices) or sorted(set(devices)) != devices:
+                raise InvalidInputError(
+                    f"device_sets has {quoted(devices)}; expected ascending device numbers."
+                )
         check_edges(value["edges"], "block numbers")
         blocks = [
             Block(str(number), kind, duration, memory, tuple(devices))

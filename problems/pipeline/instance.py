@@ -339,7 +339,7 @@ class PipelineInstance(StoredInstance):
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        cls.check_head(value, FIELDS, LISTS)
+        cls.check_head(value, FIELDS, LISTS, ("backward",))
         check_edges(value["edges"], "node numbers")
         nodes = len(value["work"])
         names = tuple(str(v) for v in range(nodes))

@@ -59,9 +59,10 @@ def from_json(value: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(entry, str):
             raise InvalidInputError(f"op_types has {quoted(entry)}; expected texts.")
     for entry in value["output_shapes"]:
-        if not is_integer_list(entry) or any(extent < 0 for extent in entry):
+        if not is_integer_list(entry) or any(not 0 <= extent < 2**63 for extent in entry):
             raise InvalidInputError(
-                f"output_shapes has {quoted(entry)}; expected lists of non-negative integers."
+                f"output_shapes has {quoted(entry)}; expected lists of non-negative integers, of "
+                "at most 63 bits."
             )
     return {
         "op_types": tuple(value["op_types"]),

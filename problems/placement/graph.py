@@ -273,6 +273,11 @@ def _check_costs(graph: PlacementGraph) -> None:
         )
     if times.size and times.min() < 0:
         raise InvalidInputError(f"a time of a transfer is {times.min()}; expected none below 0.")
+    if max(duration.max(), times.max(initial=0)) > LARGEST_TOTAL:
+        raise InvalidInputError(
+            "a duration or a time of a transfer is more than 2^53 ticks; expected less, so use a "
+            "coarser tick."
+        )
     if times.size and np.einsum("sdd->sd", times).any():
         raise InvalidInputError("a tensor takes time from a device to itself; expected 0.")
     longest = times.reshape(len(times), graph.devices**2).max(axis=1, initial=0).tolist()
@@ -290,7 +295,7 @@ def _check_costs(graph: PlacementGraph) -> None:
 
 def _check_memory(graph: PlacementGraph) -> None:
     memory, capacity = graph.memory.tolist(), graph.capacity.tolist()
-    live = int(graph.tensor_memory.sum()) + int(graph.result_memory.sum())
+    live = sum(graph.tensor_memory.tolist()) + sum(graph.result_memory.tolist())
     if sum(memory) + sum(capacity) + live * (1 + graph.devices) > LARGEST_TOTAL:
         raise InvalidInputError(
             "memory and capacity add up to more than 2^53; expected less, so use a larger unit."

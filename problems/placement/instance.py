@@ -240,7 +240,7 @@ class PlacementInstance(StoredInstance):
         InvalidInputError
             If a field is missing, or is not what the format says.
         """
-        cls.check_head(value, FIELDS, FIELDS[1:])
+        cls.check_head(value, FIELDS, FIELDS[1:], (*described.FIELDS, *LIVE_FIELDS, "fusion"))
         check_integer_lists(value, ("memory", "capacity", "producer", "size"))
         check_integer_tables(value, ("duration", "times"))
         check_groups(value, ("consumers",))
@@ -294,6 +294,11 @@ def _live_memory(value: Mapping[str, Any]) -> dict[str, Any]:
             "tensor_memory and result_memory, or none of the three."
         )
     check_integer_lists(value, LIVE_FIELDS[1:])
+    if len(value["result_memory"]) != len(value["memory"]):
+        raise InvalidInputError(
+            f"result_memory has {len(value['result_memory'])} entries; expected one for each of "
+            f"the {len(value['memory'])} operators."
+        )
     return {name: value[name] for name in LIVE_FIELDS[1:]}
 
 

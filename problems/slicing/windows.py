@@ -16,6 +16,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator
+from boundmark.problems.operator_types import usual_type
 from boundmark.problems.slicing.edge import CHANNELS, HEIGHT
 
 
@@ -167,10 +168,7 @@ _RULES: dict[str, Callable[[Reading], Window]] = {
 
 
 # They sum over all channels of their input, of a group at least.
-MIXING = frozenset(
-    {"Conv", "ConvInteger", "ConvTranspose", "DeformConv", "QLinearConv"}
-    | {"Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"}
-)
+MIXING = frozenset({"Conv", "ConvTranspose", "DeformConv", "Gemm", "MatMul"})
 
 # Where a tensor has no such dimension.
 NO_HEIGHT = -1
@@ -226,7 +224,7 @@ def sliced_dimensions(graph: ComputationGraph, heights: list[int]) -> list[int]:
             continue
         read = [tensor for tensor in operator.reads if tensor != LEFT_OUT]
         data = [tensor for tensor in read if tensor not in graph.parameters]
-        if operator.op_type in MIXING:
+        if usual_type(operator.op_type) in MIXING:
             k1 = sum(graph.tensors[tensor].bytes for tensor in set(data))
             k2 = sum(graph.tensors[tensor].bytes for tensor in set(read) & graph.parameters)
             chosen[node] = CHANNELS if k1 < k2 else HEIGHT

@@ -11,6 +11,7 @@ from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.tables.parameters import json_object, parameter_text
 from boundmark.reports.tables.rows import values_of
+from boundmark.reports.tables.tasks import distinct_labels
 
 # What makes two tasks the same but for the code that ran them.
 LIMITS = ("time_limit_seconds", "memory_limit_bytes", "threads")
@@ -96,19 +97,23 @@ def _keyed(tasks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labels(tasks: pd.DataFrame) -> list[str]:
-    """Return a name for each task, with seed and parameters where tasks differ in them."""
-    labels = [
-        " ".join(filter(None, (f"{dataset}/{instance}", device, parameters))) + f", {method}"
-        for dataset, instance, device, parameters, method in zip(
-            *(values_of(tasks[name]) for name in NAME[1:-1]), strict=True
+    """Return a name for each task, with hash, seed and parameters where tasks differ in them."""
+    shown = [
+        " ".join(filter(None, (f"{dataset}/{instance}", device, parameters)))
+        for dataset, instance, device, parameters in zip(
+            *(values_of(tasks[name]) for name in NAME[1:-2]), strict=True
         )
     ]
+    instances = distinct_labels(
+        pd.Series(shown, tasks.index, dtype="str"), tasks["instance_sha256"]
+    )
+    labels = instances + ", " + tasks["method"]
     several = tasks.groupby(["problem", "method"])["seed"].transform("nunique") > 1
     varied = tasks.groupby(["problem", "method"])["params"].transform("nunique") > 1
     return [
         label + (f", seed {seed}" if with_seed else "") + (f", {params}" if with_params else "")
         for label, seed, params, with_seed, with_params in zip(
-            labels, *map(values_of, (tasks["seed"], tasks["params"], several, varied)), strict=True
+            *map(values_of, (labels, tasks["seed"], tasks["params"], several, varied)), strict=True
         )
     ]
 

@@ -1,7 +1,7 @@
 """Tasks as the tables need them: in a fixed order, each method under a unique name."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,9 +17,9 @@ def with_names(results: pd.DataFrame) -> pd.DataFrame:
     """Return the tasks with `parameters`, and with unique names of instances and methods.
 
     `parameters` is a text such as ``"a=6, b=8"``. `method` is made unique to how it was run, and
-    `instance` says on which device where results of several are stored, and begins of hashes tell
-    instances of one label apart. Sorted by problem, data
-    set, instance, parameters, method and seed, so that equal results make equal pages.
+    `instance` says on which device where results of several are stored. Begins of hashes tell
+    instances of one label apart, with all others that may be of the same file. Sorted by problem,
+    data set, instance, parameters, method and seed, so that equal results make equal pages.
 
     Raises
     ------
@@ -50,10 +50,45 @@ def _instance_names(tasks: pd.DataFrame) -> "pd.Series[str]":
     names = tasks["instance"].where(
         ~several | (devices == ""), tasks["instance"] + " on " + devices
     )
-    # A file that was changed between two runs is another instance, under the same label.
-    label = [tasks["problem"], tasks["dataset"], names, tasks["parameters"]]
-    is_shared = tasks["instance_sha256"].groupby(label).transform("nunique") > 1
-    return names.where(~is_shared, names + " (" + tasks["instance_sha256"].str[:6] + ")")
+    # A file that was changed between two runs is another instance, under the same label. With other
+    # parameters, too, nobody can say which of the files an instance is of.
+    source = [tasks["problem"], tasks["dataset"], names]
+    are_several = _several_instances(tasks["instance_sha256"], [*source, tasks["parameters"]])
+    return with_hashes(
+        names, tasks["instance_sha256"], are_several.groupby(source).transform("any")
+    )
+
+
+def _several_instances(
+    digests: "pd.Series[str]", labels: "Sequence[pd.Series[Any]]"
+) -> "pd.Series[bool]":
+    """Return which rows share their label with another instance."""
+    return digests.groupby(list(labels)).transform("nunique") > 1
+
+
+# Hexadecimal digits of a hash that tell instances apart, unless more are needed.
+LEAST_DIGITS = 6
+
+
+def with_hashes(
+    names: "pd.Series[str]", digests: "pd.Series[str]", where: "pd.Series[bool]"
+) -> "pd.Series[str]":
+    """Return names, some of them followed by the begin of their instance's hash."""
+    known = digests[where].drop_duplicates()
+    enough = (n for n in range(LEAST_DIGITS, 64) if known.str[:n].is_unique)
+    return names.where(~where, names + " (" + digests.str[: next(enough, 64)] + ")")
+
+
+def distinct_labels(labels: "pd.Series[str]", digests: "pd.Series[str]") -> "pd.Series[str]":
+    """Return labels that name one instance each: those of several are followed by hashes.
+
+    Examples
+    --------
+    >>> labels, digests = pd.Series(["net k=2", "net k=2"]), pd.Series(["a1b2c3d4", "e5f6a7b8"])
+    >>> distinct_labels(labels, digests).tolist()
+    ['net k=2 (a1b2c3)', 'net k=2 (e5f6a7)']
+    """
+    return with_hashes(labels, digests, _several_instances(digests, [labels]))
 
 
 def _numbers_by_value(text: str) -> str:

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ from command_line import Boundmark
 
 from boundmark.benchmarks.folder_check import check_files, check_folder
 from boundmark.bounds import checker
+from boundmark.reports.stored.schema import TRACES
 
 
 def test_everything_is_accepted(boundmark: Boundmark, finished_run: Path) -> None:
@@ -158,3 +160,31 @@ def test_a_check_that_fails_rejects_its_file_only(
     assert not any(reasons[subject] for subject in documents)
     (verdict,) = check_files([path])
     assert verdict.reason == reason
+
+
+def test_a_manifest_tells_what_documents_do_not(
+    boundmark: Boundmark, suite_file: Path, tmp_path: Path
+) -> None:
+    """Rows that are gone with their traces, and a second run, are rejected by the files' names."""
+    out, manifest = tmp_path / "out", tmp_path / "night.sha256"
+    fast = ("--quiet", "--filter", "mean-work", "--filter", "max-work")
+    printed = boundmark("run", suite_file, "--out", out, *fast, "--manifest", manifest).stdout
+    digest = hashlib.sha256(manifest.read_bytes()).hexdigest()
+    assert f"manifest: {manifest}, sha256 {digest}" in printed
+    boundmark("report", out, "--format", "md", "--quiet")
+    boundmark("verify", out, "--quiet", "--manifest", manifest)
+    again = boundmark("run", suite_file, "--out", out, *fast, "--manifest", tmp_path / "again")
+    assert f"sha256 {digest}" in again.stdout
+    rows, traces = read_rows(out), read_rows(out, TRACES, "traces")
+    kept = rows["method"] == "mean-work"
+    write_rows(out, rows[kept])
+    write_rows(out, traces[traces["task_id"].isin(rows["task_id"][kept])], TRACES, "traces")
+    assert ", 0 rejected" in boundmark("verify", out).stdout
+    done = boundmark("verify", out, "--manifest", manifest, check=False)
+    assert done.returncode == 1
+    lines = [line for line in done.stdout.splitlines() if line.startswith("rejected: ")]
+    assert [line.split(": ")[1] for line in lines] == [
+        f"{out}/results/merged.parquet", f"{out}/traces/merged.parquet"
+    ]  # fmt: skip
+    done = boundmark("verify", out, out, "--manifest", manifest, check=False)
+    assert "--manifest is about one results folder; expected one DIR." in done.stderr

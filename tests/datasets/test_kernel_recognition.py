@@ -103,6 +103,76 @@ def test_patterns(nodes: list[NodeProto], expected: list[str]) -> None:
     assert groups(graph_of(*nodes)) == expected
 
 
+QUANTISED = node("QuantizeLinear", "x s", "q")
+
+
+def test_quantisation_belongs_to_the_operator_between() -> None:
+    """It reads and writes bytes; what enters the model or leaves it is quantised for itself."""
+    graph = graph_of(
+        QUANTISED, node("DequantizeLinear", "q s", "d"), node("MatMul", "d w", "p"),
+        node("QuantizeLinear", "p s", "r"), node("DequantizeLinear", "r s", "y"),
+    )  # fmt: skip
+    assert groups(graph) == ["d p r"]
+    kernels = {graph.names[one.bearer]: one for one in kernels_of(with_kernels(graph))}
+    moved = kernels["p"].reads | kernels["p"].writes
+    assert {graph.tensors[one].dtype for one in moved} == {"uint8"}
+
+
+def test_what_several_operators_dequantise_costs_them_only() -> None:
+    """Each of them does it for itself."""
+    graph = graph_of(
+        QUANTISED, node("DequantizeLinear", "q s", "d"),
+        node("Relu", "d", "a"), node("Neg", "d", "n"), node("Add", "a n", "y"),
+    )  # fmt: skip
+    assert with_kernels(graph).kernels == (0, VIEW, 2, 3, 4)
+
+
+def test_views_of_quantised_elements_take_no_time() -> None:
+    """Although quantisation stands on both sides of them."""
+    graph = graph_of(
+        QUANTISED, node("DequantizeLinear", "q s", "d"), node("Transpose", "d", "t"),
+        node("QuantizeLinear", "t s", "r"), node("DequantizeLinear", "r s", "e"),
+        node("Relu", "e", "y"),
+    )  # fmt: skip
+    assert with_kernels(graph).kernels == (0, VIEW, VIEW, VIEW, 5, 5)
+
+
+def test_a_product_of_integers_is_one_with_its_scales() -> None:
+    """As quantisation at run time writes it, with the scale of both factors and a bias."""
+    graph = graph_of(
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "k", "n"], "q"),
+        node("QuantizeLinear", "w s", "v"), node("MatMulInteger", "q v n", "i"),
+        node("Cast", "i", "f", to=TensorProto.FLOAT), node("Mul", "k s", "c"),
+        node("Mul", "f c", "m"), node("Add", "m b", "y"),
+    )  # fmt: skip
+    assert groups(graph) == ["i f c m y"]
+
+
+def test_operators_of_runtimes_form_kernels_like_those_of_onnx() -> None:
+    """A product with weights of four bits, and its bias."""
+    weights = [("p", TensorProto.UINT8, [8, 1, 16]), ("e", TensorProto.FLOAT, [8, 1])]
+    graph = helper.make_graph(
+        [
+            helper.make_node(
+                "MatMulNBits", ["x", "p", "e"], ["m"], "m", domain="com.microsoft", N=8, K=32,
+                bits=4, block_size=32,
+            ),
+            node("Add", "m b", "y"),
+        ],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 32])],
+        [helper.make_empty_tensor_value_info("y")],
+        [
+            *(helper.make_tensor(name, kind, dims, bytes(128 if name == "p" else 32), raw=True)
+              for name, kind, dims in weights),
+            numpy_helper.from_array(np.ones(8, np.float32), "b"),
+        ],
+    )  # fmt: skip
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, ir_version=9, opset_imports=imports)
+    assert groups(of_model(model)) == ["m y"]
+
+
 def test_what_is_read_elsewhere_is_no_inside() -> None:
     """A kernel does not hide what the model returns."""
     product = node("MatMul", "x w", "a")

@@ -1,9 +1,10 @@
 """Reads instances of `layers`."""
 
+import itertools
 from typing import Any, NamedTuple
 
 from ..budget import hold, spend
-from ..values import LARGEST_COST, Rejected, fields, integer, integers, quoted
+from ..values import LARGEST_COST, Rejected, fields, number, numbers, quoted
 from .limits import MOST_DEVICES, MOST_LAYERS
 
 FIELDS = {
@@ -14,6 +15,7 @@ FIELDS = {
 
 MOST_MICRO_BATCHES = MOST_IN_FLIGHT = 2**20
 MOST_VIRTUAL_STAGES = 64
+LARGEST_MAKESPAN = 2**62
 
 STAGES, ONE_F_ONE_B, ZB_H2, INTERLEAVED = "stages", "1f1b", "zb-h2", "interleaved"
 
@@ -97,42 +99,53 @@ def read_instance(document: dict[str, Any]) -> Instance:
     document = fields(document, "the instance", FIELDS)
     goal = _one_of(document, "goal", ("bottleneck", "latency", "makespan"))
     order = _one_of(document, "device_order", ("free", "given"))
-    batches = integer(document["micro_batches"], "micro_batches", 1, MOST_MICRO_BATCHES)
-    virtual = integer(document["virtual_stages"], "virtual_stages", 1, MOST_VIRTUAL_STAGES)
+    batches = number(document["micro_batches"], "micro_batches", 1, MOST_MICRO_BATCHES)
+    virtual = number(document["virtual_stages"], "virtual_stages", 1, MOST_VIRTUAL_STAGES)
     rule = _rule(document["in_flight"], virtual)
     if virtual > 1 and goal != "bottleneck":
         raise Rejected("the instance has virtual stages, and its goal is not bottleneck")
-    if type(document["made_of"]) is not dict:
-        raise Rejected("made_of of the instance is not an object")
-    weights = integers(document["weights"], "weights of the instance", 0, LARGEST_COST)
-    held = integers(document["held"], "held of the instance", 0, LARGEST_COST)
-    capacity = integers(document["capacity"], "capacity of the instance", 0, LARGEST_COST)
+    made_of = document["made_of"]
+    if type(made_of) is not dict or not {type(one) for one in made_of.values()} <= {int, str}:
+        raise Rejected("made_of of the instance is not an object of texts and integers")
+    weights = numbers(document["weights"], "weights of the instance", 0, LARGEST_COST)
+    held = numbers(document["held"], "held of the instance", 0, LARGEST_COST)
+    capacity = numbers(document["capacity"], "capacity of the instance", 0, LARGEST_COST)
     n, types = len(weights), len(capacity)
     if not 1 <= n <= MOST_LAYERS or len(held) != n:
         raise Rejected("the instance has no layers, too many, or not as many in every list")
-    devices = integers(document["devices"], "devices of the instance", 0, types - 1)
+    devices = numbers(document["devices"], "devices of the instance", 0, types - 1)
     if not 1 <= len(devices) <= MOST_DEVICES or set(devices) != set(range(types)):
         raise Rejected("the instance has no devices, too many, or none of some type")
     # What tools go by; the optimum does not depend on it.
-    for name, high in (("sizes", LARGEST_COST), ("outer", n)):
-        integers(document[name], f"{name} of the instance", 0, high)
+    sizes = numbers(document["sizes"], "sizes of the instance", 0, LARGEST_COST)
+    outer = numbers(document["outer"], "outer of the instance", 0, n)
+    if len(sizes) != n or len(outer) != 2 or sum(outer) > n:
+        raise Rejected("sizes or outer of the instance do not say as much as they should")
     transfer = _rows(document, "transfer", None, n - 1, LARGEST_COST)
     time = _rows(document, "time", types, n, LARGEST_COST)
     link = _rows(document, "link", types, types, len(transfer) - 1)
-    if sum(map(max, zip(*time, strict=True))) + sum(map(max, zip(*transfer, strict=True))) > (
-        LARGEST_COST
-    ):
+    slowest = sum(map(max, zip(*time, strict=True)))
+    if slowest + sum(map(max, zip(*transfer, strict=True))) > LARGEST_COST:
         raise Rejected("the times of the instance are too large")
-    joined = integers(document["joined"], "joined of the instance", 1, n - 1)
+    joined = numbers(document["joined"], "joined of the instance", 1, n - 1)
+    if any(u >= w for u, w in itertools.pairwise(joined)):
+        raise Rejected("joined of the instance is not ascending")
     hold(100 * (n * (types + len(transfer)) + types * types))
     spend(n * (types + len(transfer) + 8) + len(devices) * types)
+    flights = _most_in_flight(rule, batches, virtual, len(devices))
+    if sum(weights) + sum(held) > LARGEST_COST or flights * sum(held) > LARGEST_COST:
+        raise Rejected("the bytes of the instance add up to more than 2^53")
+    if goal == "makespan" and 2 * batches * slowest > LARGEST_MAKESPAN:
+        raise Rejected("the micro-batches of the instance take more than 2^61 ticks")
+    partners = _partners(document["tied"], weights)
+    _check_room(partners, weights, held, [capacity[kind] for kind in devices])
     most = min(n, len(devices))
     cases = _cases(rule, batches, most if any(held) else 1, most)
     return Instance(
         int(goal != "bottleneck"),
         {"bottleneck": 1, "latency": 0, "makespan": batches - 1}[goal],
         batches, rule, virtual, cases, order == "free", time, weights, held,
-        _partners(document["tied"], weights), _apart(joined, n),
+        partners, _apart(joined, n),
         transfer, link, devices,
         [[at for at, one in enumerate(devices) if one == kind] for kind in range(types)], capacity,
     )  # fmt: skip
@@ -141,11 +154,29 @@ def read_instance(document: dict[str, Any]) -> Instance:
 def _rule(value: Any, virtual: int) -> int | str:
     """Return how many micro-batches stages hold: a number, or the name of a rule."""
     if type(value) is int:
-        return integer(value, "in_flight of the instance", 1, MOST_IN_FLIGHT)
+        return number(value, "in_flight of the instance", 1, MOST_IN_FLIGHT)
     known = (STAGES, INTERLEAVED) if virtual > 1 else (STAGES, ONE_F_ONE_B, ZB_H2)
     if type(value) is not str or value not in known:
         raise Rejected(f"in_flight of the instance is not a number or {' or '.join(known)}")
     return value
+
+
+def _most_in_flight(rule: int | str, batches: int, virtual: int, devices: int) -> int:
+    """Return more micro-batches than any stage holds, or as many."""
+    if isinstance(rule, int):
+        return rule
+    return batches if virtual > 1 else min(batches, 2 * devices)
+
+
+def _check_room(
+    partners: dict[int, tuple[int, int]], weights: list[int], held: list[int], rooms: list[int]
+) -> None:
+    """Refuse an instance if a layer fits on no device, or all layers on no number of them."""
+    if max(map(sum, zip(weights, held, strict=True))) > max(rooms):
+        raise Rejected("a layer of the instance fits on no device")
+    shared = sum(bytes_ for _, bytes_ in partners.values())
+    if sum(weights) - shared + sum(held) > sum(rooms):
+        raise Rejected("the layers of the instance need more memory than there is")
 
 
 def _cases(rule: int | str, batches: int, stages: int, most: int) -> tuple[Case, ...]:
@@ -190,7 +221,7 @@ def _partners(value: Any, weights: list[int]) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     seen: set[int] = set()
     for triple in value:
-        row = integers(triple, "an entry of tied", 0, LARGEST_COST)
+        row = numbers(triple, "an entry of tied", 0, LARGEST_COST)
         if len(row) != 3 or not row[0] < row[1] < len(weights) or {row[0], row[1]} & seen:
             raise Rejected("an entry of tied is not two layers, in no other entry, and bytes")
         if row[2] > min(weights[row[0]], weights[row[1]]):
@@ -213,7 +244,7 @@ def _rows(
     rows = document[name]
     if type(rows) is not list or not rows or (count is not None and len(rows) != count):
         raise Rejected(f"{name} of the instance is not a list of as many lists as there should be")
-    read = [integers(row, f"an entry of {name} of the instance", 0, high) for row in rows]
+    read = [numbers(row, f"an entry of {name} of the instance", 0, high) for row in rows]
     if any(len(row) != length for row in read):
         raise Rejected(f"a row of {name} of the instance is not of length {length}")
     return read

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from ..budget import hold, spend
 from ..graph import topological_order
-from ..values import Rejected, fields, integer, integers, pairs, quoted
+from ..values import Rejected, fields, number, numbers, pairs, quoted
 
 LARGEST_AMOUNT = 2**32
-LARGEST_CAPACITY = 2**53
+LARGEST_CAPACITY = 2**53 - 1
 LARGEST_TOTAL = 2**53
 MOST_MICRO_BATCHES = 2**16
 MOST_BLOCKS = 2**12
@@ -39,9 +39,9 @@ class Instance(NamedTuple):
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed, or does not release its memory."""
     document = fields(document, "the instance", set(Instance._fields))
-    capacity = integers(document["capacity"], "capacity of the instance", 0, LARGEST_CAPACITY)
-    duration = integers(document["duration"], "duration of the instance", 1, LARGEST_AMOUNT)
-    memory = integers(document["memory"], "memory of the instance", -LARGEST_AMOUNT, LARGEST_AMOUNT)
+    capacity = numbers(document["capacity"], "capacity of the instance", 0, LARGEST_CAPACITY)
+    duration = numbers(document["duration"], "duration of the instance", 1, LARGEST_AMOUNT)
+    memory = numbers(document["memory"], "memory of the instance", -LARGEST_AMOUNT, LARGEST_AMOUNT)
     kinds, device_sets = document["kinds"], document["device_sets"]
     if type(kinds) is not list:
         raise Rejected(f"kinds of the instance is not a list, but {quoted(kinds)}")
@@ -58,7 +58,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
         raise Rejected("duration, memory, kinds and device_sets are not of one length")
     left = [0] * devices
     device_sets = [
-        integers(members, "device_sets of the instance", 0, devices - 1) for members in device_sets
+        numbers(members, "device_sets of the instance", 0, devices - 1) for members in device_sets
     ]
     hold(ENTRY_BYTES * sum(map(len, device_sets)))
     for change, members in zip(memory, device_sets, strict=True):
@@ -75,7 +75,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
     spend(4 * len(edges))
     if topological_order(edges) is None:
         raise Rejected("the instance's blocks wait for each other in a cycle")
-    micro_batches = integer(
+    micro_batches = number(
         document["micro_batches"], "micro_batches of the instance", 0, MOST_MICRO_BATCHES
     )
     if sum(duration) * max(1, micro_batches) > LARGEST_TOTAL:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..budget import hold, spend
 from ..graph import topological_order
-from ..values import LARGEST_COST, Rejected, fields, integer, integers, quoted
+from ..values import LARGEST_COST, Rejected, fields, number, numbers, quoted
 
 INPUT = -1
 
@@ -52,21 +52,21 @@ def read_instance(document: dict[str, Any]) -> Instance:
     in_place = _one_of(document, "in_place", ("no", "yes"))
     weights = _one_of(document, "weights", ("none", "streamed", "resident"))
     size, parameters = (
-        integers(document[name], f"{name} of the instance", 0, LARGEST_COST)
+        numbers(document[name], f"{name} of the instance", 0, LARGEST_COST)
         for name in ("size", "parameter_size")
     )
     nodes, tensors = len(parameters), len(size)
     if not nodes:
         raise Rejected("the instance has no operators")
-    producer = integers(document["producer"], "producer of the instance", INPUT, nodes - 1)
+    producer = numbers(document["producer"], "producer of the instance", INPUT, nodes - 1)
     consumers = _lists(document, "consumers", nodes - 1)
     overwrites = _lists(document, "overwrites", tensors - 1)
-    kept = integers(document["kept"], "kept of the instance", 0, tensors - 1)
+    kept = numbers(document["kept"], "kept of the instance", 0, tensors - 1)
     if len(producer) != tensors or len(consumers) != tensors or len(overwrites) != nodes:
         raise Rejected("the lists of the instance are not one entry for each tensor or operator")
     if any(u >= w for row in (*consumers, *overwrites, kept) for u, w in itertools.pairwise(row)):
         raise Rejected("a list of the instance is not ascending")
-    total = integer(document["parameter_total"], "parameter_total", 0, LARGEST_COST)
+    total = number(document["parameter_total"], "parameter_total", 0, LARGEST_COST)
     if max(parameters) > total or nodes * (sum(size) + total) > LARGEST_COST:
         raise Rejected("the sizes of the instance are too large, or parameter_total is too small")
     hold(ENTRY_BYTES * (nodes + tensors + sum(map(len, consumers))))
@@ -104,7 +104,7 @@ def _lists(document: dict[str, Any], name: str, last: int) -> list[list[int]]:
     rows = document[name]
     if type(rows) is not list:
         raise Rejected(f"{name} of the instance is not a list of lists")
-    return [integers(row, f"an entry of {name} of the instance", 0, last) for row in rows]
+    return [numbers(row, f"an entry of {name} of the instance", 0, last) for row in rows]
 
 
 def _check_overwrites(instance: Instance) -> None:

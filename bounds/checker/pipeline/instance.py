@@ -5,12 +5,16 @@ from typing import Any, NamedTuple
 
 from ..budget import hold, spend
 from ..graph import topological_order
-from ..values import LARGEST_COST, Rejected, fields, integer, integers, pairs
+from ..values import LARGEST_COST, Rejected, fields, integers, number, numbers, pairs
 
 # What the checks of a graph and of a partition make of each node and each edge.
 ENTRY_BYTES = 500
 
 FOLDED = ("backward", "folded")
+
+# Transfers of all edges together are less, since some methods add them up in 64 bits.
+MOST_MOVED = 2**62
+MOST_STAGES = 2**20
 
 
 class Instance(NamedTuple):
@@ -30,13 +34,13 @@ def read_instance(document: dict[str, Any]) -> Instance:
     kept = {name: value for name, value in document.items() if (name, value) != FOLDED}
     document = fields(kept, "the instance", set(Instance._fields))
     work, transfer, param_load = (
-        integers(document[name], f"{name} of the instance", 0, LARGEST_COST)
+        numbers(document[name], f"{name} of the instance", 0, LARGEST_COST)
         for name in ("work", "transfer", "param_load")
     )
     nodes = len(work)
     if nodes == 0 or len(transfer) != nodes or len(param_load) != nodes:
         raise Rejected("work, transfer and param_load are not of one length above 0")
-    cache = integer(document["cache"], "cache of the instance", 0, LARGEST_COST)
+    cache = number(document["cache"], "cache of the instance", 0, LARGEST_COST)
     if cache + sum(work) + sum(transfer) + sum(param_load) > LARGEST_COST:
         raise Rejected("the costs of the instance add up to more than 2^53")
     edges = pairs(document["edges"], "edges of the instance", 0, nodes - 1)
@@ -44,8 +48,10 @@ def read_instance(document: dict[str, Any]) -> Instance:
     spend(nodes + 4 * len(edges))
     if topological_order(edges) is None:
         raise Rejected("the instance's graph has a cycle")
+    if sum(transfer[u] for u, _ in edges) >= MOST_MOVED:
+        raise Rejected("the transfers of all edges of the instance add up to 2^62 or more")
     return Instance(
-        integer(document["k"], "k of the instance", 1, LARGEST_COST),
+        number(document["k"], "k of the instance", 1, MOST_STAGES),
         work,
         transfer,
         param_load,

@@ -5,16 +5,20 @@ from typing import Any, NamedTuple
 
 from ..budget import hold, spend
 from ..graph import topological_order
-from ..values import LARGEST_COST, Rejected, fields, integers, text
+from ..values import LARGEST_COST, Rejected, fields, numbers, text
 
 UNSUPPORTED = -1
 MOST_DEVICES = 64
 
 # Fields for methods that learn, and how the graph was made: no difference to any schedule.
-DESCRIPTIONS = ("op_types", "output_shapes", "fusion")
+FEATURES = ("op_types", "output_shapes")
+FUSION = "fusion"
+RULES = ("moirai", "backends")
 
 # What tensors take while they are live, and what operators write and nobody reads.
 LIVE = ("tensor_memory", "result_memory")
+
+LARGEST_EXTENT = 2**63 - 1
 
 # What the checks make of each operator, and of each consumer of a tensor.
 ENTRY_BYTES = 500
@@ -46,7 +50,8 @@ class Instance(NamedTuple):
 
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed or certainly infeasible."""
-    document = {name: value for name, value in document.items() if name not in DESCRIPTIONS}
+    described = {name: document[name] for name in (*FEATURES, FUSION) if name in document}
+    document = {name: value for name, value in document.items() if name not in described}
     live = {"memory_model", *LIVE} if "memory_model" in document else set()
     document = fields(document, "the instance", {*Instance._fields} - {*LIVE} | live)
     if live:
@@ -54,25 +59,25 @@ def read_instance(document: dict[str, Any]) -> Instance:
     if document["transfers"] != "per-edge":
         text(document["transfers"], "transfers of the instance", "per-tensor")
     memory, capacity = (
-        integers(document[name], f"{name} of the instance", 0, LARGEST_COST)
+        numbers(document[name], f"{name} of the instance", 0, LARGEST_COST)
         for name in ("memory", "capacity")
     )
     nodes, devices = len(memory), len(capacity)
     if not nodes or not 1 <= devices <= MOST_DEVICES:
         raise Rejected(f"the instance has no operators, or not 1 to {MOST_DEVICES} devices")
+    _check_described(described, nodes)
     duration = _table(document, "duration", nodes, devices, UNSUPPORTED)
     times = _table(document, "times", None, devices**2, 0)
-    producer = integers(document["producer"], "producer of the instance", 0, nodes - 1)
-    size = integers(document["size"], "size of the instance", 0, len(times) - 1)
+    producer = numbers(document["producer"], "producer of the instance", 0, nodes - 1)
+    size = numbers(document["size"], "size of the instance", 0, len(times) - 1)
     consumers = _lists(document, "consumers")
-    consumers = [integers(row, "consumers of the instance", 0, nodes - 1) for row in consumers]
+    consumers = [numbers(row, "consumers of the instance", 0, nodes - 1) for row in consumers]
     if len({len(producer), len(size), len(consumers)}) != 1:
         raise Rejected("producer, consumers and size are not of one length")
     if any(not row or any(v >= w for v, w in itertools.pairwise(row)) for row in consumers):
         raise Rejected("the consumers of a tensor are not ascending, or there are none")
     sizes, results = (
-        integers(document.get(name, []), f"{name} of the instance", 0, LARGEST_COST)
-        for name in LIVE
+        numbers(document.get(name, []), f"{name} of the instance", 0, LARGEST_COST) for name in LIVE
     )
     if live and (len(sizes), len(results)) != (len(producer), nodes):
         raise Rejected("the memory of tensors and results is not one for each")
@@ -82,6 +87,20 @@ def read_instance(document: dict[str, Any]) -> Instance:
     _check_costs(instance)
     _check_order(instance)
     return instance
+
+
+def _check_described(described: dict[str, Any], nodes: int) -> None:
+    if described.get(FUSION, RULES[0]) not in RULES:
+        raise Rejected(f"fusion of the instance is not {' or '.join(RULES)}")
+    if not any(name in described for name in FEATURES):
+        return
+    for name in FEATURES:
+        if type(described.get(name)) is not list or len(described[name]) != nodes:
+            raise Rejected(f"{name} of the instance is not a list of an entry for each operator")
+    if any(type(one) is not str for one in described["op_types"]):
+        raise Rejected("op_types of the instance has something else than texts")
+    for shape in described["output_shapes"]:
+        numbers(shape, "an entry of output_shapes of the instance", 0, LARGEST_EXTENT)
 
 
 def _lists(document: dict[str, Any], name: str) -> list[Any]:
@@ -99,7 +118,7 @@ def _table(
         raise Rejected(f"{name} of the instance does not have {height} rows")
     if any(len(row) != width for row in rows):
         raise Rejected(f"{name} of the instance does not have {width} values in each row")
-    return [integers(row, f"{name} of the instance", low, LARGEST_COST) for row in rows]
+    return [numbers(row, f"{name} of the instance", low, LARGEST_COST) for row in rows]
 
 
 def _check_costs(instance: Instance) -> None:

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from ..budget import hold, spend
-from ..values import LARGEST_COST, Rejected, fields, integer, integers
+from ..values import LARGEST_COST, Rejected, fields, number, numbers
 
 MOST_DEVICES = 16
 LONGEST = 2**20
@@ -85,7 +85,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed."""
     document = fields(document, "the instance", set(Instance._fields) - {"inputs"})
     read = {
-        name: integers(document[name], f"{name} of the instance", low, high)
+        name: numbers(document[name], f"{name} of the instance", low, high)
         for name, low, high in (
             ("length", 1, LONGEST), ("axis", 0, 1), ("launch", 0, LARGEST_COST),
             ("weights", 0, LARGEST_COST), ("output", 0, LARGEST_COST),
@@ -100,7 +100,7 @@ def read_instance(document: dict[str, Any]) -> Instance:
     if len(read["launch"]) != devices:
         raise Rejected("launch of the instance is not one for each device")
     work = [
-        integers(row, "work of the instance", 0, LARGEST_COST) for row in _rows(document, "work")
+        numbers(row, "work of the instance", 0, LARGEST_COST) for row in _rows(document, "work")
     ]
     if len(work) != nodes or any(len(row) != devices for row in work):
         raise Rejected("work of the instance is not one for each operator and device")
@@ -113,10 +113,11 @@ def read_instance(document: dict[str, Any]) -> Instance:
     instance = Instance(
         read["length"], read["axis"], work, read["launch"], read["weights"], read["output"], edges,
         read["capacity"], _rate(document, "point_to_point"), _rate(document, "broadcast"),
-        integer(document["delay"], "delay of the instance", 0, LARGEST_COST), inputs,
+        number(document["delay"], "delay of the instance", 0, LARGEST_COST), inputs,
     )  # fmt: skip
-    _check_extents(instance)
+    _check_edges(instance)
     _check_totals(instance)
+    _check_room(instance)
     return instance
 
 
@@ -128,17 +129,17 @@ def _rows(document: dict[str, Any], name: str) -> list[Any]:
 
 
 def _rate(document: dict[str, Any], name: str) -> tuple[int, int]:
-    pair = integers(document[name], f"{name} of the instance", 0, LONGEST)
+    pair = numbers(document[name], f"{name} of the instance", 0, LONGEST)
     if len(pair) != 2 or pair[1] == 0:
         raise Rejected(f"{name} of the instance is not ticks and at least one byte")
     return pair[0], pair[1]
 
 
 def _edge(row: Any, nodes: int) -> Edge:
-    numbers = integers(row, "an edge of the instance", -LONGEST, MOST_BYTES)
-    if len(numbers) != len(Edge._fields):
+    entries = numbers(row, "an edge of the instance", -LONGEST, MOST_BYTES)
+    if len(entries) != len(Edge._fields):
         raise Rejected(f"an edge of the instance does not have {len(Edge._fields)} numbers")
-    edge = Edge(*numbers)
+    edge = Edge(*entries)
     if not 0 <= edge.producer < edge.consumer < nodes:
         raise Rejected("an edge of the instance does not lead to a later operator")
     is_legal = (
@@ -154,10 +155,14 @@ def _edge(row: Any, nodes: int) -> Edge:
     return edge
 
 
-def _check_extents(instance: Instance) -> None:
+def _check_edges(instance: Instance) -> None:
     for edge in instance.edges:
-        if not instance.crosses(edge) and edge.extent != instance.length[edge.producer]:
+        crosses, output = instance.crosses(edge), instance.output[edge.producer]
+        if not crosses and edge.extent != instance.length[edge.producer]:
             raise Rejected("an edge of the instance does not have the extent of its producer")
+        # Sizes are rounded up to whole bytes, and outputs of 0 bytes are not counted.
+        if edge.unit and output and (edge.unit - 1) * (edge.extent if crosses else 1) >= output:
+            raise Rejected("an edge of the instance has more bytes than what it is read from")
 
 
 def _check_totals(instance: Instance) -> None:
@@ -172,3 +177,37 @@ def _check_totals(instance: Instance) -> None:
             total += moved * ticks // per + 1
     if total > LARGEST_COST or size > LARGEST_COST:
         raise Rejected("the costs or the bytes of the instance add up to more than 2^53")
+
+
+def _check_room(instance: Instance) -> None:
+    """Refuse an instance if an operator fits on all devices together in no slicing."""
+    spend(len(instance.length) * (4 + 2 * len(instance.capacity)) + 4 * len(instance.edges))
+    for operator, length in enumerate(instance.length):
+        received = _received(instance, operator)
+        weights, output = instance.weights[operator], instance.output[operator]
+        # With `weights` for an index if a part needs its share of them, and once for all if not.
+        shared = 0 if instance.axis[operator] else weights
+        each = shared + output * length
+        widths = 0
+        for limit in instance.capacity:
+            room = limit - received - (weights - shared)
+            if room >= 0:
+                widths += min(length, room * length // each) if each else length
+        if widths < length:
+            raise Rejected("an operator of the instance does not fit on all devices together")
+
+
+def _received(instance: Instance, operator: int) -> int:
+    """Return the least bytes of the inputs that each part of an operator needs whole.
+
+    A device holds what it received of such an input and what it computed of it itself, which is
+    least at one of the ends. Several inputs of one producer are no more than its output.
+    """
+    sizes: dict[int, int] = {}
+    for edge in instance.inputs[operator]:
+        if edge.is_whole:
+            sizes[edge.producer] = sizes.get(edge.producer, 0) + instance.size(edge)
+    return sum(
+        min(size, instance.length[producer] * instance.output[producer])
+        for producer, size in sizes.items()
+    )

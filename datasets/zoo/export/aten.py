@@ -7,10 +7,10 @@ operator reads, in the order of ONNX, and of those that it writes.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import isqrt, prod
 from typing import Any, TypeAlias
 
-from boundmark.datasets.onnx_flops import flops
+from boundmark.datasets.onnx_flops import SOFTMAX, Rule, flops
 
 Arguments: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = dict[str, Any]
@@ -46,14 +46,19 @@ def of_convolution(
 
 
 def of_pool(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
-    """Return the window; without a stride it moves by its own size."""
+    """Return the window; without a stride it moves by its own size.
+
+    A window that is larger than the tensor, which torch allows where sizes are rounded up, is cut.
+    """
     dims = len(inputs[0]) - 2
     kernel = _many(arguments["kernel_size"], dims)
+    pads = _many(arguments["padding"], dims)
+    extents = zip(kernel, inputs[0][-dims:], pads, strict=True)
     return {
-        "kernel_shape": kernel,
+        "kernel_shape": tuple(min(window, size + 2 * pad) for window, size, pad in extents),
         "strides": _many(arguments["stride"], dims) if arguments["stride"] else kernel,
         "dilations": _many(arguments.get("dilation", 1), dims),
-        "pads": _many(arguments["padding"], dims) * 2,
+        "pads": pads * 2,
     }
 
 
@@ -84,6 +89,18 @@ def axes(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) ->
     # None of them stands for all.
     dims = range(rank) if given in ((), (None,)) else given
     return {"axes": tuple(sorted(x % max(1, rank) for x in dims))}
+
+
+def last_axes(count: int) -> Callable[[Arguments, Sequence[Any], Sequence[Any]], Attributes]:
+    """Return the function for operators that take this many last axes unless axes are given."""
+
+    def taken(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
+        given = arguments.get("dim")
+        if given is None:
+            given = tuple(range(-count, 0))
+        return axes({"dim": given}, inputs, outputs)
+
+    return taken
 
 
 def swapped(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
@@ -123,6 +140,11 @@ def transposed_b(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[
     return {"transB": 1}
 
 
+def frames(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
+    """Return how many numbers a short transform takes."""
+    return {"length": arguments["n_fft"]}
+
+
 def equation(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
     """Return the equation of a sum of products."""
     return {"equation": arguments["equation"]}
@@ -152,52 +174,68 @@ class AtenRule:
     attributes
         Returns the attributes, from the arguments by name and the shapes of inputs and outputs.
     count
-        Returns the number of operations from the shapes of inputs and outputs; None to count by
-        the rule for the ONNX type.
+        Returns the number of operations from the shapes of inputs and outputs and the attributes;
+        None to count by the rule for the ONNX type.
     """
 
     op_type: str
     reads: tuple[str, ...] | None = None
     attributes: Callable[[Arguments, Sequence[Any], Sequence[Any]], Attributes] = _no_attributes
-    count: Callable[[Sequence[Any], Sequence[Any]], int] | None = None
+    count: Rule | None = None
 
     def flops(
         self, inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
     ) -> int:
         """Return the number of operations, see `onnx_flops`."""
         if self.count is not None:
-            return self.count(inputs, outputs)
+            return self.count(inputs, outputs, attributes)
         return flops(self.op_type, inputs, outputs, attributes)
 
 
-def _gemm(inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+def _gemm(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
     """Count a multiply-add per weight that an output meets; also for inputs of any rank."""
     bias = len(inputs) > 2 and inputs[2] is not None
     return prod(outputs[0]) * (2 * inputs[0][-1] + bias)
 
 
-def _twice_forward(inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+def _contraction(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    """Count a multiply-add per point of the sum; what is summed over is in both inputs."""
+    points = prod(outputs[0])
+    summed = isqrt(prod(inputs[0]) * prod(inputs[1]) // points) if points else 0
+    return 2 * points * summed
+
+
+def _sum_of_products(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    """Count multiply-adds of matrices in a batch that are added up, and the addition of the sum."""
+    return 2 * prod(inputs[0]) * inputs[1][-1] + prod(outputs[0])
+
+
+def _twice_forward(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
     """Count a gradient with respect to the input and one to the weights, where they are used."""
     gradient, weight = inputs[0], inputs[2]
     wanted = sum(len(shape) == len(weight) for shape in outputs)
     return wanted * 2 * prod(gradient) * prod(weight[1:])
 
 
-def _per_input(count: int) -> Callable[[Sequence[Any], Sequence[Any]], int]:
-    return lambda inputs, outputs: count * prod(inputs[0])
+def _per_input(count: int) -> Rule:
+    return lambda inputs, outputs, attributes: count * prod(inputs[0] or ())
 
 
-def _per_output(count: int) -> Callable[[Sequence[Any], Sequence[Any]], int]:
-    return lambda inputs, outputs: count * prod(outputs[0])
+def _per_output(count: int) -> Rule:
+    return lambda inputs, outputs, attributes: count * prod(outputs[0])
 
 
-def _attention(inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+def _per_label(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    return prod(inputs[1])
+
+
+def _attention(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
     """Count scores, softmax and weighted sum: query (..., length, width), keys and values alike."""
     query, keys = inputs[0], inputs[1][-2]
-    return 2 * keys * (prod(query) + prod(outputs[0])) + 5 * prod(query[:-1]) * keys
+    return 2 * keys * (prod(query) + prod(outputs[0])) + SOFTMAX * prod(query[:-1]) * keys
 
 
-def _recurrent(inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+def _recurrent(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
     """Count what each matrix does in a step, and an addition and a function for each gate's unit.
 
     A layer and direction has two matrices (gates * units, ...), of inputs and of the state.
@@ -206,15 +244,54 @@ def _recurrent(inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
     return prod(inputs[0][:-1]) * sum(2 * prod(shape) + shape[0] for shape in matrices)
 
 
+def _distances(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    """Count a difference, a power and an addition per coordinate of each pair."""
+    return 3 * prod(outputs[0]) * inputs[0][-1]
+
+
+def _search(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    """Count a comparison per halving of the sorted numbers, which are the second input."""
+    return prod(outputs[0]) * (inputs[1][-1] if inputs[1] else 1).bit_length()
+
+
+def _bag(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    """Count an addition per element of each row that is gathered."""
+    return prod(inputs[1]) * prod(inputs[0][1:])
+
+
+def _fourier(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    """Count 5 n log2 n operations of a transform of n numbers, half if one side has only real ones.
+
+    That is what an algorithm of radix two takes; a side of real numbers is told by its length.
+    """
+    before, after = inputs[0], outputs[0]
+    sizes = [max(pair) for pair in zip(before, after, strict=True)]
+    length = prod(sizes[axis] for axis in attributes["axes"])
+    return 5 * prod(sizes) * (length - 1).bit_length() // (1 if before == after else 2)
+
+
+def _short_fourier(inputs: Sequence[Any], outputs: Sequence[Any], attributes: Arguments) -> int:
+    """Count a transform of real numbers and a window for each frame."""
+    length = attributes["length"]
+    bins = attributes["length"] // 2 + 1
+    frames = prod(outputs[0]) // bins
+    return frames * (5 * length * (length - 1).bit_length() // 2 + length)
+
+
+NOTHING = _per_output(0)
+
 # Operators whose result is their first argument, or a copy that a runtime does not make.
 SAME = frozenset(
     {"alias", "clone", "contiguous", "detach", "dropout", "feature_dropout", "lift_fresh_copy"}
-    | {"lift_fresh", "lift", "native_dropout", "positive", "detach_"}
+    | {"lift_fresh", "lift", "native_dropout", "positive", "detach_", "alias_copy", "resolve_conj"}
+    | {"resolve_neg", "_conj", "_neg_view"}
 )
 
 # Checks that compute nothing.
 CHECKS = frozenset(
     {"_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range"}
+    | {"_functional_assert_async", "_functional_assert_scalar", "sym_constrain_range_for_size"}
+    | {"_functional_sym_constrain_range", "_functional_sym_constrain_range_for_size"}
 )
 
 _ELEMENTWISE: Mapping[str, str] = {
@@ -242,6 +319,14 @@ _ELEMENTWISE: Mapping[str, str] = {
     "selu": "Selu", "sgn": "Sign", "sinh": "Sinh", "softshrink": "Shrink", "square": "Mul",
     "subtract": "Sub", "tan": "Tan", "threshold": "ThresholdedRelu", "true_divide": "Div",
     "trunc": "Floor",
+    "__lshift__": "BitShift", "__rshift__": "BitShift", "arccos": "Acos", "arccosh": "Acosh",
+    "arcsin": "Asin", "arcsinh": "Asinh", "arctan": "Atan", "arctan2": "Atan2",
+    "arctanh": "Atanh", "bitwise_left_shift": "BitShift", "bitwise_right_shift": "BitShift",
+    "conj_physical": "Neg", "deg2rad": "Mul", "fix": "Floor", "float_power": "Pow", "frac": "Mod",
+    "ger": "Mul", "heaviside": "Where", "isin": "Equal", "isneginf": "IsInf", "isposinf": "IsInf",
+    "kron": "Mul", "logit": "Log", "_prelu_kernel": "PRelu", "rad2deg": "Mul", "rrelu": "LeakyRelu",
+    "rrelu_with_noise": "LeakyRelu", "sinc": "Sin", "special_expit": "Sigmoid",
+    "special_ndtr": "Erf", "_unsafe_masked_index": "Where",
 }  # fmt: skip
 
 _MOVED: Mapping[str, str] = {
@@ -266,6 +351,19 @@ _MOVED: Mapping[str, str] = {
     "take_along_dim": "GatherElements", "tensor_split": "Split", "tile": "Tile",
     "unsafe_chunk": "Split", "unsafe_split": "Split", "view_as_complex": "Reshape",
     "view_as_real": "Reshape", "vstack": "Concat",
+    "_reshape_alias": "Reshape", "_reshape_copy": "Reshape", "_unsafe_index": "GatherND",
+    "_unsafe_index_put": "ScatterND", "adjoint": "Transpose", "as_strided_scatter": "ScatterND",
+    "atleast_1d": "Reshape", "atleast_2d": "Reshape", "atleast_3d": "Reshape",
+    "block_diag": "Concat", "cartesian_prod": "Concat", "channel_shuffle": "Transpose",
+    "column_stack": "Concat", "complex": "Concat", "diag": "ScatterElements",
+    "diag_embed": "ScatterElements", "diagflat": "ScatterElements", "diagonal_scatter": "ScatterND",
+    "dsplit": "Split", "dstack": "Concat", "fft_fftshift": "Concat", "fft_ifftshift": "Concat",
+    "fill_diagonal": "ScatterND", "fliplr": "Slice", "flipud": "Slice", "hsplit": "Split",
+    "imag": "Slice", "matrix_H": "Transpose",
+    "meshgrid": "Expand", "mH": "Transpose", "native_channel_shuffle": "Transpose",
+    "pad_sequence": "Concat", "real": "Slice", "rot90": "Transpose", "row_stack": "Concat",
+    "slice_inverse": "ScatterND", "take": "Gather", "unsafe_split_with_sizes": "Split",
+    "vsplit": "Split",
 }  # fmt: skip
 
 # Of their second argument, only the shape or the type counts.
@@ -278,6 +376,7 @@ _REDUCTIONS: Mapping[str, str] = {
     "max": "ReduceMax", "min": "ReduceMin", "argmax": "ArgMax", "argmin": "ArgMin",
     "logsumexp": "ReduceLogSumExp", "linalg_vector_norm": "ReduceL2", "prod": "ReduceProd",
     "all": "ReduceMin", "any": "ReduceMax", "count_nonzero": "ReduceSum", "linalg_norm": "ReduceL2",
+    "frobenius_norm": "ReduceL2", "linalg_matrix_norm": "ReduceL2",
     "nanmean": "ReduceMean", "nansum": "ReduceSum", "norm": "ReduceL2",
 }  # fmt: skip
 
@@ -290,9 +389,44 @@ _OF_RECURRENT = ("input", "data", "params", "hx")
 
 # What makes new tensors of no input; folded away but for those that take a shape from an input.
 _CREATED = (
-    "arange empty empty_like empty_permuted eye full full_like linspace new_empty new_full "
-    "new_ones new_zeros ones ones_like scalar_tensor zeros zeros_like"
+    "arange blackman_window empty empty_like empty_permuted empty_strided eye fft_fftfreq "
+    "fft_rfftfreq full full_like hamming_window hann_window kaiser_window linspace logspace "
+    "new_empty new_empty_strided new_full new_ones new_zeros ones ones_like rand rand_like randint "
+    "randint_like randn randn_like randperm scalar_tensor tril_indices triu_indices zero zeros "
+    "zeros_like"
 )
+
+# Some of these are transposed, see `rule_of`.
+_CONVOLUTIONS = (
+    "_convolution",
+    "convolution",
+    "convolution_overrideable",
+    "cudnn_convolution",
+    "mkldnn_convolution",
+)
+
+# What torch's own decompositions make of it depends on the device.
+_ATTENTIONS = (
+    "scaled_dot_product_attention",
+    "_scaled_dot_product_attention_math",
+    "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_fused_attention_overrideable",
+)
+
+_MASKS = ("attn_mask", "attn_bias")
+
+_SOFTMAXES = ("softmax", "_softmax", "_safe_softmax", "special_softmax")
+
+# Operations for each element.
+_RESIZED: Mapping[str, int] = {
+    "upsample_nearest1d": 0, "upsample_nearest2d": 0, "upsample_nearest3d": 0,
+    "_upsample_nearest_exact1d": 0, "_upsample_nearest_exact2d": 0, "_upsample_nearest_exact3d": 0,
+    "upsample_linear1d": 3, "upsample_bilinear2d": 7, "_upsample_bilinear2d_aa": 7,
+    "upsample_trilinear3d": 15, "upsample_bicubic2d": 35, "_upsample_bicubic2d_aa": 35,
+}  # fmt: skip
 
 RULES: Mapping[str, AtenRule] = {
     **{name: AtenRule(kind) for name, kind in _ELEMENTWISE.items()},
@@ -304,7 +438,7 @@ RULES: Mapping[str, AtenRule] = {
     **dict.fromkeys(("std", "std_mean"), AtenRule("Std", ("self",), axes, _per_input(4))),
     **dict.fromkeys(_CREATED.split(), AtenRule("ConstantOfShape", reads=())),
     **dict.fromkeys(
-        ("conv1d", "conv2d", "conv3d", "convolution"),
+        ("conv1d", "conv2d", "conv3d", *_CONVOLUTIONS),
         AtenRule("Conv", ("input", "weight", "bias"), of_convolution),
     ),
     **dict.fromkeys(
@@ -313,36 +447,54 @@ RULES: Mapping[str, AtenRule] = {
     ),
     "linear": AtenRule("Gemm", ("input", "weight", "bias"), transposed_b, _gemm),
     "addmm": AtenRule("Gemm", ("mat1", "mat2", "self"), count=_gemm),
+    "addmv": AtenRule("Gemm", ("mat", "vec", "self"), count=_gemm),
+    "addr": AtenRule("Gemm", ("vec1", "vec2", "self"), count=_per_output(2)),
+    "addbmm": AtenRule("Gemm", ("batch1", "batch2", "self"), count=_sum_of_products),
     "baddbmm": AtenRule("MatMul", ("batch1", "batch2", "self")),
-    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot"), AtenRule("MatMul")),
+    **dict.fromkeys(
+        ("matmul", "mm", "bmm", "mv", "dot", "vdot", "linalg_matmul", "linalg_vecdot"),
+        AtenRule("MatMul"),
+    ),
+    **dict.fromkeys(("_int_mm", "_scaled_mm"), AtenRule("MatMul")),
+    **dict.fromkeys(("inner", "tensordot"), AtenRule("MatMul", count=_contraction)),
     # Rows of the first matrix meet one of several matrices each, those of experts.
     **dict.fromkeys(
         ("_grouped_mm", "transformers.grouped_mm_fallback.default"), AtenRule("MatMul")
     ),
     **{name: AtenRule(kind, _OF_RECURRENT, count=_recurrent) for name, kind in _RECURRENT.items()},
     "einsum": AtenRule("Einsum", attributes=equation),
-    "scaled_dot_product_attention": AtenRule(
-        "Attention", ("query", "key", "value", "attn_mask"), count=_attention
+    **dict.fromkeys(
+        _ATTENTIONS, AtenRule("Attention", ("query", "key", "value", *_MASKS), count=_attention)
     ),
-    "softmax": AtenRule("Softmax", ("self",), axes),
-    "_softmax": AtenRule("Softmax", ("self",), axes),
+    **dict.fromkeys(_SOFTMAXES, AtenRule("Softmax", ("self",), axes)),
     "log_softmax": AtenRule("LogSoftmax", ("self",), axes),
     "_log_softmax": AtenRule("LogSoftmax", ("self",), axes),
     "layer_norm": AtenRule("LayerNormalization", ("input", "weight", "bias")),
     "native_layer_norm": AtenRule("LayerNormalization", ("input", "weight", "bias")),
-    "group_norm": AtenRule("GroupNormalization", ("input", "weight", "bias")),
-    "instance_norm": AtenRule("InstanceNormalization", ("input", "weight", "bias")),
-    "rms_norm": AtenRule("RMSNormalization", ("input", "weight")),
-    "_native_batch_norm_legit_no_training": AtenRule(
-        "BatchNormalization", ("input", "weight", "bias", "running_mean", "running_var")
+    **dict.fromkeys(
+        ("group_norm", "native_group_norm"),
+        AtenRule("GroupNormalization", ("input", "weight", "bias")),
     ),
-    "batch_norm": AtenRule(
-        "BatchNormalization", ("input", "weight", "bias", "running_mean", "running_var")
+    "instance_norm": AtenRule("InstanceNormalization", ("input", "weight", "bias")),
+    **dict.fromkeys(
+        ("rms_norm", "_fused_rms_norm"), AtenRule("RMSNormalization", ("input", "weight"))
+    ),
+    **dict.fromkeys(
+        ("batch_norm", "_native_batch_norm_legit_no_training"),
+        AtenRule("BatchNormalization", ("input", "weight", "bias", "running_mean", "running_var")),
+    ),
+    # Mean and variance are those of the batch: sum, difference, square and sum as well.
+    **dict.fromkeys(
+        ("_native_batch_norm_legit", "_native_batch_norm_legit_functional", "native_batch_norm"),
+        AtenRule("BatchNormalization", ("input", "weight", "bias"), count=_per_input(6)),
     ),
     **dict.fromkeys(
         ("max_pool1d", "max_pool2d", "max_pool3d"), AtenRule("MaxPool", ("self",), of_pool)
     ),
-    "max_pool2d_with_indices": AtenRule("MaxPool", ("self",), of_pool),
+    **dict.fromkeys(
+        ("max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices"),
+        AtenRule("MaxPool", ("self",), of_pool),
+    ),
     **dict.fromkeys(
         ("avg_pool1d", "avg_pool2d", "avg_pool3d"),
         AtenRule("AveragePool", ("self",), of_pool),
@@ -372,6 +524,8 @@ RULES: Mapping[str, AtenRule] = {
     **dict.fromkeys(("cat", "concat", "concatenate"), AtenRule("Concat", attributes=axis)),
     "cumsum": AtenRule("CumSum", ("self",)),
     "cumprod": AtenRule("CumProd", ("self",)),
+    **dict.fromkeys(("cummax", "cummin"), AtenRule("CumMax", ("self",), count=_per_input(1))),
+    "logcumsumexp": AtenRule("CumSum", ("self",), count=_per_input(3)),
     # ONNX sorts by taking all elements.
     **dict.fromkeys(
         ("topk", "sort", "argsort", "msort"), AtenRule("TopK", ("self",), count=_per_input(1))
@@ -380,11 +534,49 @@ RULES: Mapping[str, AtenRule] = {
     "one_hot": AtenRule("OneHot", ("self",), count=_per_output(0)),
     **{name: AtenRule(kind, count=_per_output(3)) for name, kind in _THREE_STEPS.items()},
     "diff": AtenRule("Sub", ("self",)),
-    "upsample_bilinear2d": AtenRule("Resize", ("input",), count=_per_output(7)),
-    "upsample_bicubic2d": AtenRule("Resize", ("input",), count=_per_output(35)),
-    "upsample_nearest1d": AtenRule("Resize", ("self", "input"), count=_per_output(0)),
-    "upsample_nearest2d": AtenRule("Resize", ("self", "input"), count=_per_output(0)),
-    "grid_sampler": AtenRule("GridSample", ("input", "grid"), count=_per_output(7)),
+    **{
+        name: AtenRule("Resize", ("self", "input"), count=_per_output(count))
+        for name, count in _RESIZED.items()
+    },
+    **dict.fromkeys(
+        ("grid_sampler", "grid_sampler_2d"),
+        AtenRule("GridSample", ("input", "grid"), count=_per_output(7)),
+    ),
+    "grid_sampler_3d": AtenRule("GridSample", ("input", "grid"), count=_per_output(15)),
+    "affine_grid_generator": AtenRule("AffineGrid", ("theta",), count=_per_output(6)),
+    "col2im": AtenRule("Col2Im", ("self",), count=_per_input(1)),
+    **dict.fromkeys(
+        ("bucketize", "searchsorted"),
+        AtenRule("Bucketize", ("self", "boundaries", "sorted_sequence"), count=_search),
+    ),
+    **dict.fromkeys(
+        ("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"),
+        AtenRule("EmbeddingBag", ("weight", "indices", "offsets"), count=_bag),
+    ),
+    **dict.fromkeys(
+        ("cdist", "_cdist_forward", "_euclidean_dist"),
+        AtenRule("Distance", ("x1", "x2"), count=_distances),
+    ),
+    # Products and squares of both, and their sums.
+    "cosine_similarity": AtenRule("CosineSimilarity", ("x1", "x2"), count=_per_input(6)),
+    **dict.fromkeys(("cross", "linalg_cross"), AtenRule("Cross", count=_per_output(3))),
+    "aminmax": AtenRule("ReduceMax", ("self",), count=_per_input(2)),
+    **dict.fromkeys(("logaddexp", "logaddexp2"), AtenRule("Log", count=_per_output(4))),
+    **dict.fromkeys(("xlogy", "special_xlogy"), AtenRule("Log", count=_per_output(2))),
+    "polar": AtenRule("Polar", count=_per_output(4)),
+    **{
+        f"fft_{name}{kind}": AtenRule("DFT", ("self",), last_axes(count), _fourier)
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+        for kind, count in (("", 1), ("2", 2))
+    },
+    **{
+        f"fft_{name}n": AtenRule("DFT", ("self",), axes, _fourier)
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    },
+    **dict.fromkeys(
+        ("_fft_c2c", "_fft_r2c", "_fft_c2r"), AtenRule("DFT", ("self",), axes, _fourier)
+    ),
+    "stft": AtenRule("STFT", ("self", "window"), frames, _short_fourier),
     # Training.
     "convolution_backward": AtenRule(
         "ConvGrad", ("grad_output", "input", "weight"), count=_twice_forward
@@ -397,9 +589,7 @@ RULES: Mapping[str, AtenRule] = {
     "_log_softmax_backward_data": AtenRule(
         "LogSoftmaxGrad", ("grad_output", "output"), count=_per_output(4)
     ),
-    "nll_loss_forward": AtenRule(
-        "NegativeLogLikelihoodLoss", ("self", "target"), count=lambda i, o: prod(i[1])
-    ),
+    "nll_loss_forward": AtenRule("NegativeLogLikelihoodLoss", ("self", "target"), count=_per_label),
     "nll_loss_backward": AtenRule(
         "NegativeLogLikelihoodLossGrad", ("grad_output", "target"), count=_per_output(0)
     ),
@@ -414,3 +604,10 @@ RULES: Mapping[str, AtenRule] = {
     "native_batch_norm_backward": AtenRule("BatchNormalizationGrad", count=_per_input(10)),
     "max_pool2d_with_indices_backward": AtenRule("MaxPoolGrad", count=_per_input(1)),
 }
+
+
+def rule_of(packet: str, arguments: Arguments) -> AtenRule | None:
+    """Return the rule for an operator, with arguments by name; None if there is none."""
+    if packet in _CONVOLUTIONS and arguments.get("transposed"):
+        packet = "conv_transpose2d"
+    return RULES.get(packet)

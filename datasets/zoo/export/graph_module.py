@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from boundmark.datasets.file_format import main_dtype
-from boundmark.datasets.zoo.export.aten import CHECKS, RULES, SAME, AtenRule
-from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
+from boundmark.datasets.zoo.export.aten import CHECKS, NOTHING, RULES, SAME, AtenRule, rule_of
+from boundmark.problems.computation_graph import (
+    LEFT_OUT,
+    ComputationGraph,
+    Operator,
+    Tensor,
+    arithmetic_dtype,
+)
 from boundmark.problems.errors import MOST_NAMES, InvalidInputError, quoted
 
 # A value of the recorded program: the number of a tensor, several of them, or no tensor.
@@ -58,6 +64,11 @@ class _Recorded:
         By number: name, shape and type of elements.
     constants
         Tensors that depend on no input of the model.
+    stored
+        Of constants that are computed from quantised ones: their elements as the model has them,
+        and what these are scaled and shifted by.
+    arithmetic
+        The type of an operator's first input as a number, if that is stored as another.
     operators
         With numbers of tensors.
     unknown
@@ -66,6 +77,8 @@ class _Recorded:
 
     tensors: list[Tensor] = field(default_factory=list)
     constants: set[int] = field(default_factory=set)
+    stored: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    arithmetic: dict[str, str] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
 
@@ -153,9 +166,42 @@ def functional(program: Any) -> Any:
     """Return an exported program in which no operator changes one of its inputs.
 
     Nor has it regions: what ran under `torch.no_grad`, for instance, is among the other operators.
+    Operators without a rule are taken apart into others where torch says how.
     """
     is_plain = not (_writes_in_place(program) or _has_regions(program))
-    return program if is_plain else program.run_decompositions({})
+    plain = program if is_plain else program.run_decompositions({})
+    return _with_rules(plain)
+
+
+def _with_rules(program: Any) -> Any:
+    """Return a program in which torch's decompositions replace operators without a rule."""
+    missing = {node.target for node in program.graph.nodes if _is_without_rule(node.target)}
+    if not missing:
+        return program
+    import torch
+
+    table = torch.export.default_decompositions()
+    if missing.isdisjoint(table):
+        return program
+    # Decompositions may consist of operators without a rule, too.
+    found = program.run_decompositions(
+        {target: parts for target, parts in table.items() if _is_without_rule(target)}
+    )
+    # Those with checks that must not be lost, such as of inverses, become calls of another kind.
+    has_effects = any(map(_is_higher_order, found.graph.nodes))
+    return program if has_effects else found
+
+
+def _is_higher_order(node: Any) -> bool:
+    """Whether a node calls a graph, or an operator in a way of its own."""
+    return getattr(node.target, "namespace", "") == "higher_order"
+
+
+def _is_without_rule(target: Any) -> bool:
+    """Whether a call is of an ATen operator that the tables do not have."""
+    packet = _packet(target)
+    is_of_aten = getattr(target, "namespace", "") == "aten"
+    return is_of_aten and not (packet in RULES or packet in SAME or packet in CHECKS)
 
 
 def _has_regions(program: Any) -> bool:
@@ -193,7 +239,7 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     if node.target is operator.getitem:
         several = values[node.args[0]]
         return several[node.args[1]] if isinstance(several, tuple) else several
-    if getattr(node.target, "namespace", "") == "higher_order":
+    if _is_higher_order(node):
         raise InvalidInputError(
             f"{node.target}: control flow is not supported; expected operators."
         )
@@ -204,15 +250,17 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     if packet in SAME or _changes_nothing(packet, node):
         return values[node.args[0]]
     arguments = _arguments(node)
-    rule = RULES.get(packet)
+    rule = rule_of(packet, arguments)
     reads = _reads(rule.reads if rule else None, arguments, values)
     is_constant = {number for number in reads if number != LEFT_OUT} <= recorded.constants
     if is_constant:
         value, written = _results(recorded, names.constant(node), result)
         recorded.constants.update(written)
+        if packet in _DEQUANTISING and len(written) == 1:
+            _note_stored(recorded, written[0], reads)
         return value
     if rule is None:
-        rule = AtenRule(str(node.target).rpartition(".")[0], count=lambda inputs, outputs: 0)
+        rule = AtenRule(str(node.target).rpartition(".")[0], count=NOTHING)
         recorded.unknown.add(rule.op_type)
     name = names.operator(node, rule.op_type)
     value, written = _results(recorded, name, result)
@@ -220,10 +268,79 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
     shapes_out = [recorded.tensors[x].shape for x in written]
     attributes = rule.attributes(arguments, shapes, shapes_out)
     count = rule.flops(shapes, shapes_out, attributes)
+    reads_stored = _as_stored(recorded, reads, name)
     recorded.operators.append(
-        Operator(name, rule.op_type, count, tuple(reads), tuple(written), attributes)
+        Operator(name, rule.op_type, count, reads_stored, tuple(written), attributes)
     )
     return value
+
+
+# What takes packed elements apart, and makes numbers of them; runtimes do it where they are read.
+_DEQUANTISING = frozenset(
+    {"to", "_to_copy", "type_as", "view", "_unsafe_view", "reshape", "permute", "transpose", "t"}
+    | {"unsqueeze", "squeeze", "contiguous", "clone", "flatten", "stack", "cat", "slice"}
+    | {"mul", "sub", "add", "div", "bitwise_and", "__and__", "bitwise_right_shift", "__rshift__"}
+    | {"bitwise_left_shift", "__lshift__", "remainder"}
+    | {"quantized_decomposed.dequantize_per_tensor.default"}
+    | {"quantized_decomposed.dequantize_per_channel.default"}
+    | {"quantized_decomposed.dequantize_per_channel_group.default"}
+    | {"torchao.dequantize_affine.default"}
+)
+
+# Bits of an element that is stored, or packed into larger ones.
+_QUANTISED_BITS = (2, 4, 8)
+
+# Of a product or convolution: data, weights and bias.
+_MOST_INPUTS = 3
+
+
+def _note_stored(recorded: _Recorded, number: int, reads: Sequence[int]) -> None:
+    """Note of a constant where its elements are stored, if it is computed from quantised ones."""
+    read = [one for one in reads if one != LEFT_OUT]
+    tensors = recorded.tensors
+    chains = [recorded.stored.get(one, (one,)) for one in read]
+    packed = [one for one in chains if _is_packed(tensors[one[0]].dtype)]
+    if packed:
+        elements = max(packed, key=lambda one: tensors[one[0]].bytes)
+        others = (x for chain in (elements, *chains) for x in chain if x != elements[0])
+        recorded.stored[number] = (elements[0], *dict.fromkeys(others))
+
+
+def _is_packed(dtype: str) -> bool:
+    """Whether weights are stored as such elements, alone or several in one."""
+    return dtype in ("int8", "uint8", "int32") or dtype.startswith("float8")
+
+
+def _is_number(dtype: str) -> bool:
+    return dtype in ("bfloat16", "float16", "float32", "float64")
+
+
+def _as_stored(recorded: _Recorded, reads: Sequence[int], name: str) -> tuple[int, ...]:
+    """Return what an operator reads, with quantised constants as they are stored.
+
+    Their elements keep the place and the shape; scales and zero points come behind all inputs.
+    """
+    found = list(reads)
+    beside: list[int] = []
+    for at, number in enumerate(reads):
+        chain = recorded.stored.get(number, ())
+        tensor = recorded.tensors[number] if chain else None
+        if tensor is None or not _is_number(tensor.dtype) or not tensor.elements:
+            continue
+        bits = 8 * recorded.tensors[chain[0]].bytes / tensor.elements
+        if bits not in _QUANTISED_BITS:
+            continue
+        kind = recorded.tensors[chain[0]].dtype
+        dtype = kind if kind.startswith("float8") else f"uint{int(bits)}"
+        recorded.tensors.append(Tensor(f"{tensor.name}:{dtype}", tensor.shape, dtype))
+        found[at] = len(recorded.tensors) - 1
+        recorded.constants.add(found[at])
+        beside += chain[1:]
+        if at == 0:
+            recorded.arithmetic[name] = tensor.dtype
+    if beside:
+        found += [LEFT_OUT] * (_MOST_INPUTS - len(found))
+    return (*found, *dict.fromkeys(beside))
 
 
 def _packet(target: Any) -> str:
@@ -365,12 +482,17 @@ def _without_unneeded(recorded: _Recorded, outputs: Iterable[int]) -> Computatio
             )
         )
     tensors = [recorded.tensors[number] for number in numbers]
+    inside = {
+        one.name: {arithmetic_dtype(recorded.arithmetic[one.name]): one.flops}
+        for one in operators
+        if one.name in recorded.arithmetic
+    }
     return ComputationGraph(
         operators=tuple(operators),
         tensors=tuple(tensors),
         parameters=frozenset(numbers[x] for x in recorded.constants if x in numbers),
         results=tuple(dict.fromkeys(numbers[x] for x in returned if x in numbers)),
-        dtype=main_dtype(operators, tensors),
+        dtype=main_dtype(operators, tensors, inside),
         notes=_on_unknown([one.op_type for one in operators if one.op_type in recorded.unknown]),
     )
 

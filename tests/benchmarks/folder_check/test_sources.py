@@ -22,11 +22,12 @@ def test_instances_are_what_they_are_called(finished_run: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "expected"),
     [
-        ("dataset", "file", "it cannot be made again here: there is no data set 'file'"),
+        ("dataset", "file", "it came from a file; expected a member of a data set"),
         ("instance", "no-such", "it cannot be made again here: there is no"),
         ("device", "ours.toml", "device 'ours.toml' is in a file; expected a shipped one"),
         ("device", "moirai-intra-server+p100=../t.json", "is in a file; expected a shipped one"),
         ("device", "nvidia-v100", "comes with costs"),
+        ("instance_params", '{"devices": "2xmy.toml:npu"}', "names a file; expected what"),
         ("problem", "knapsack", "there is no problem 'knapsack'"),
         ("instance_params", '["k"]', "it cannot be made again here: "),
         ("instance_params", "{", "it cannot be made again here: "),

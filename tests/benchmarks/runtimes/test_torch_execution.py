@@ -264,16 +264,15 @@ def test_no_gpu(tmp_path: Path) -> None:
 
 
 class Unknown(nn.Module):
-    """A product, distances, of which boundmark does not count the operations, and a sort."""
+    """A product, a function of which boundmark does not count the operations, and a sort."""
 
     def __init__(self) -> None:
         super().__init__()
         self.layer = nn.Linear(8, 8)
 
     def forward(self, x: Any) -> Any:
-        """Return sorted distances between rows."""
-        found = self.layer(x)
-        return torch.sort(torch.cdist(found, found))[0].type_as(x)
+        """Return sorted values."""
+        return torch.sort(torch.special.bessel_j0(self.layer(x)))[0].type_as(x)
 
 
 def test_unknown_operators_run(tmp_path: Path) -> None:
@@ -284,14 +283,124 @@ def test_unknown_operators_run(tmp_path: Path) -> None:
     recorded = torch.export.export(module, inputs)
     torch.export.save(recorded, path)
     loaded = boundmark.load(module, example_inputs=inputs)
-    assert "'aten.cdist' (1)" in loaded.notes[0]
+    assert "'aten.special_bessel_j0' (1)" in loaded.notes[0]
     for net in (module, recorded, path):
         found = runnable(net, None if net is path else inputs, "cpu")
-        assert found.graph.names == ("layer/Gemm", "aten.cdist", "TopK")
+        assert found.graph.names == ("layer/Gemm", "aten.special_bessel_j0", "TopK")
         assert found.graph.names == loaded.source.names
         assert all(found.nodes)
         with torch.no_grad():
-            assert found.module(*found.inputs)[0].shape == (4, 4)
+            assert found.module(*found.inputs)[0].shape == (4, 8)
+
+
+class TakenApart(nn.Module):
+    """Operators without a rule, of which torch takes one apart."""
+
+    def forward(self, x: Any) -> Any:
+        """Return a function of all elements, scaled by a loss."""
+        return torch.nn.functional.huber_loss(x, x.roll(1, 0)) * torch.special.bessel_j0(x)
+
+
+def test_operators_without_a_rule_are_taken_apart(tmp_path: Path) -> None:
+    """In memory, by torch; a file keeps them as they are, since reading it does not need torch.
+
+    Operators are run by the names that `load` gives, whichever it is.
+    """
+    inputs, path = (torch.randn(4, 8),), tmp_path / "net.pt2"
+    module = TakenApart().eval()
+    recorded = torch.export.export(module, inputs)
+    torch.export.save(recorded, path)
+    loaded = boundmark.load(module, example_inputs=inputs)
+    assert {"Abs", "Less", "ReduceMean"} < set(loaded.source.op_types)
+    assert loaded.notes == (
+        "1 operator is unknown, costed by the bytes read and written: 'aten.special_bessel_j0' (1)",
+    )
+    assert "aten.huber_loss" in boundmark.load(path).source.op_types
+    for net in (module, recorded, path):
+        found = runnable(net, None if net is path else inputs, "cpu")
+        model = boundmark.load(net, example_inputs=inputs if net is module else None)
+        assert found.graph.names == model.source.names
+        assert all(found.nodes)
+        if net is not path:
+            torch.testing.assert_close(one_by_one(found)[0], module(*inputs))
+
+
+class Decomposed(nn.Module):
+    """Operators that torch takes apart into others of its core."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.norm = nn.ConvTranspose2d(4, 6, 3, stride=2), nn.GroupNorm(2, 6)
+        self.words = nn.EmbeddingBag(10, 8)
+
+    def forward(self, x: Any, words: Any) -> Any:
+        """Return results of several kinds."""
+        rows = x.view(1, 4, 4, 4)
+        attended = nn.functional.scaled_dot_product_attention(rows, rows, rows)
+        return self.norm(self.up(x)), attended, self.words(words), torch.fft.rfft(x).abs()
+
+
+def test_programs_of_core_operators(tmp_path: Path) -> None:
+    """What torch takes a program apart into has rules, which count as many operations."""
+    inputs = torch.randn(1, 4, 4, 4), torch.zeros(3, 2, dtype=torch.int64)
+    whole = torch.export.export(Decomposed().eval(), inputs)
+    found = []
+    for number, one in enumerate((whole, whole.run_decompositions())):
+        path = tmp_path / f"{number}.pt2"
+        torch.export.save(one, path)
+        graph = boundmark.load(path).source
+        assert graph.notes == ()
+        counted = zip(graph.op_types, graph.flops.tolist(), strict=True)
+        kinds = ("ConvTranspose", "DFT", "EmbeddingBag")
+        found.append({kind: flops for kind, flops in counted if kind in kinds})
+    assert found[0] == found[1]
+    assert all(found[0].values())
+
+
+class Inverse(nn.Module):
+    """An operator that torch takes apart into one and a check that must not be lost."""
+
+    def forward(self, x: Any) -> Any:
+        """Return the inverse."""
+        return torch.linalg.inv(x)
+
+
+def test_what_cannot_be_read_is_not_taken_apart() -> None:
+    """Where torch's parts are calls of another kind, the operator stays."""
+    loaded = boundmark.load(Inverse().eval(), example_inputs=torch.eye(4))
+    assert loaded.source.op_types == ("aten.linalg_inv",)
+
+
+class Steps(nn.Module):
+    """A recurrence that writes its results into a tensor, step by step."""
+
+    def forward(self, x: Any) -> Any:
+        """Return all states."""
+        found, state = torch.zeros_like(x), x[:, 0]
+        for step in range(x.shape[1]):
+            state = torch.tanh(state + x[:, step])
+            found[:, step] = state
+        x[:, 1:].mul_(2)
+        return found * x
+
+
+def test_writes_to_parts(tmp_path: Path) -> None:
+    """A file has the operators that torch makes of its program; they run in place."""
+    inputs, path = (torch.randn(2, 3, 4),), tmp_path / "net.pt2"
+    module = Steps().eval()
+    recorded = torch.export.export(module, inputs)
+    torch.export.save(recorded, path)
+    stored, loaded = boundmark.load(path).source, boundmark.load(recorded).source
+    assert stored.names == loaded.names
+    assert stored.op_types.count("ScatterND") == 4
+    found = runnable(recorded, device="cpu")
+    expected = module(inputs[0].clone())
+    torch.testing.assert_close(one_by_one(found)[0], expected)
+    stored_run = runnable(path, device="cpu")
+    assert stored_run.graph.names == stored.names
+    # What puts a part back is the write itself.
+    idle = {name for name, nodes in zip(stored.names, stored_run.nodes, strict=True) if not nodes}
+    assert all(name.startswith("ScatterND") for name in idle)
 
 
 class Chosen(nn.Module):

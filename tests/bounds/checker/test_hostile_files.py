@@ -362,9 +362,9 @@ def test_refused_in_bounded_time_and_memory(name: str, tmp_path: Path) -> None:
     [
         (chain(3, cache=2**53), "the costs of the instance add up to more than 2^53"),
         (chain(3, work=[2**53, 0, 0]), "the costs of the instance add up to more than 2^53"),
-        (chain(3, k=10**200), "k of the instance is not an integer from 1 to 9007199254740992"),
+        (chain(3, k=10**200), "k of the instance is not an integer from 1 to 1048576"),
         (chain(3, k="\x1b[31mred\n"), r"but '\x1b[31mred\n'"),
-        (pipeline(3, [[0, "1"], [1, "x" * 9999]]), f"but '{'x' * 40}'..."),
+        (pipeline(3, [[0, 1], [1, "x" * 9999]]), "but a text"),
         (microbatch(33, duration=[2**32] * 33, micro_batches=2**16),
          "the blocks of all micro-batches of the instance take more than 2^53 ticks"),
         (microbatch(1, device_sets=[[0.0]]), "the number '0.0', which is not an integer"),
@@ -405,10 +405,9 @@ def refuse_instance(instance: Document, reason: str, tmp_path: Path) -> None:
 
 
 def test_devices_written_as_texts(tmp_path: Path) -> None:
-    """Integers may be decimal texts, and then are used as integers."""
-    done = run_alone(tmp_path, *devices([["0"], ["0"]])(tmp_path))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "accepted, OPT <= 2" in done.stdout
+    """Integers of an instance may be no decimal texts, as they may elsewhere."""
+    instance = microbatch(2, device_sets=[["0"], ["0"]])
+    refuse_instance(instance, "an entry of device_sets of the instance is not", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["\x1b[31m.json", "\n.json", "caf\u00e9.json", b"\xff.json"])

@@ -23,11 +23,15 @@ from typing import Any, NamedTuple
 class Rejected(Exception):
     pass
 
+class Unusual(BaseException):
+    pass
+
 class Checker(NamedTuple):
     read: Any
     objective: Any
     solution_fields: Any
     kinds: Any
+    optional_fields: Any = ("y",)
 
 def read(fields):
     if set(fields) != {"n"}:
@@ -40,12 +44,19 @@ def objective(n, answer):
     return answer["x"]
 
 def proves(n, payload):
-    return {"float": float(n), "exit": None}.get(payload, n) if payload != "raise" else 1 // 0
+    if payload == "base":
+        raise Unusual("nothing")
+    if payload == "raise":
+        return 1 // 0
+    odd = {"float": float(n), "exit": None, "huge": 2**80 + 1, "low": -(2**80) - 1, "most": 2**80}
+    return odd.get(payload, n)
 
 def leave(n, payload):
     sys.exit(0)
 
 CHECKER = Checker(read, objective, frozenset({"x"}), {"plain/1": proves, "leave/1": leave})
+ODD = CHECKER._replace(solution_fields={"x", 1})
+ODDER = CHECKER._replace(optional_fields=["y", None])
 LIAR = Checker(lambda f: 0, lambda n, a: 0, frozenset({"stages"}), {"share/1": lambda *a: 9})
 """
 INSTANCE = {"format": "boundmark-instance/1", "problem": "counting", "n": 7}
@@ -87,14 +98,16 @@ def verdicts(
 
 def test_installed_checkers_are_asked(tmp_path: Path) -> None:
     """They accept and reject, in their own words, and the bound is compared as for ours."""
+    most = certificate(2**80, payload="most")
     install(tmp_path, "counting", {GROUP: {"counting": "counting:CHECKER"}}, CODE)
-    done = verdicts(tmp_path, certificate(), certificate(8), solution(9), solution(3))
+    done = verdicts(tmp_path, certificate(), certificate(8), solution(9), solution(3), most)
     lines = [line.partition(": ")[2] for line in done.stdout.splitlines()]
     assert lines == [
         "accepted, OPT >= 7",
         "rejected, the certificate's bound is more than it proves, 7",
         "accepted, OPT <= 9",
         "rejected, x is too small",
+        f"accepted, OPT >= {2**80}",
     ]
     assert (done.returncode, done.stderr) == (1, "")
 
@@ -102,17 +115,40 @@ def test_installed_checkers_are_asked(tmp_path: Path) -> None:
 def test_failures_prove_nothing(tmp_path: Path) -> None:
     """Whatever a checker raises or returns in error is a rejection, even an exit with code 0."""
     install(tmp_path, "counting", {GROUP: {"counting": "counting:CHECKER"}}, CODE)
-    documents = [certificate(payload=text) for text in ("raise", "float", "exit")]
+    given = ("raise", "float", "exit", "base", "huge", "low")
+    documents = [certificate(payload=text) for text in given]
     done = verdicts(tmp_path, *documents, certificate(kind="leave/1"), certificate(kind="other/1"))
     lines = [line.partition(": ")[2] for line in done.stdout.splitlines()]
     assert lines == [
         "rejected, ZeroDivisionError: integer division or modulo by zero",
-        "rejected, the problem's checker did not return an integer",
-        "rejected, the problem's checker did not return an integer",
+        "rejected, the problem's checker did not return an integer of at most 2^80",
+        "rejected, the problem's checker did not return an integer of at most 2^80",
+        "rejected, Unusual: nothing",
+        "rejected, the problem's checker did not return an integer of at most 2^80",
+        "rejected, the problem's checker did not return an integer of at most 2^80",
         "rejected, SystemExit: 0",
         "rejected, the certificate's kind is not one of plain/1, leave/1, but 'other/1'",
     ]
     assert done.returncode == 1
+
+
+def test_optional_fields_of_solutions(tmp_path: Path) -> None:
+    """They may be there, and no others; names of fields that are no texts are not loaded."""
+    install(tmp_path, "counting", {GROUP: {"counting": "counting:CHECKER"}}, CODE)
+    done = verdicts(tmp_path, solution(9), {**solution(9), "y": 1}, {**solution(9), "z": 1})
+    lines = [line.partition(": ")[2][:40] for line in done.stdout.splitlines()]
+    assert lines == [
+        "accepted, OPT <= 9", "accepted, OPT <= 9", "rejected, the solution is not an object "
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["ODD", "ODDER"])
+def test_fields_that_are_no_texts(name: str, tmp_path: Path) -> None:
+    """Such a package checks nothing."""
+    install(tmp_path, "counting", {GROUP: {"counting": f"counting:{name}"}}, CODE)
+    done = verdicts(tmp_path, solution(9))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be loaded: the names of its fields are not texts" in done.stderr
 
 
 def test_our_problems_are_ours(tmp_path: Path) -> None:

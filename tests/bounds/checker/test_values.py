@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.values import fields, integer, integers, pairs
+from boundmark.bounds.checker.values import fields, integer, integers, number, numbers, pairs
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,26 @@ def test_texts_become_integers() -> None:
     """What is returned has integers only, whatever the file had."""
     assert integer("007", "x", 0, 9) == 7
     assert integers([1, "2"], "x", 0, 9) == [1, 2]
-    assert pairs([["0", 1], [1, "2"]], "x", 0, 9) == [(0, 1), (1, 2)]
+
+
+def test_what_an_instance_has_is_no_text() -> None:
+    """Its document has one form, and so one hash."""
+    assert number(7, "x", 0, 9) == 7
+    assert numbers([1, 2], "x", 0, 9) == [1, 2]
+    assert numbers([], "x", 0, 9) == []
+    assert pairs([[0, 1], [1, 2]], "x", 0, 9) == [(0, 1), (1, 2)]
+    with pytest.raises(checker.Rejected, match="x is not an integer from 0 to 9, but '7'"):
+        number("7", "x", 0, 9)
+    for read, value in ((numbers, [1, "2"]), (pairs, [[0, 1], [1, "2"]])):
+        with pytest.raises(checker.Rejected, match="an entry of x is not an integer from 0 to 9"):
+            read(value, "x", 0, 9)
+    for value in (10, -1, True, None, [1]):
+        with pytest.raises(checker.Rejected, match="x is not an integer from 0 to 9"):
+            number(value, "x", 0, 9)
+        with pytest.raises(checker.Rejected, match="an entry of x is not an integer from 0 to 9"):
+            numbers([value], "x", 0, 9)
+    with pytest.raises(checker.Rejected, match="x is not a list, but 3"):
+        numbers(3, "x", 0, 9)
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_ticks_of_all_micro_batches_stay_exact_everywhere() -> None:
         ("format", "boundmark-instance/2", "format is 'boundmark-instance/2'; expected"),
         ("duration", 3, "duration is not a list"),
         ("duration", [1], "differ in length"),
-        ("device_sets", [0, 1, 1, 0], "is not a list of device numbers"),
+        ("device_sets", [0, 1, 1, 0], r"device_sets has 0; expected ascending device numbers"),
         ("edges", [[0]], "is not a pair of block numbers"),
         ("edges", [[0, 1], [1, 0]], "the edges form a cycle"),
         ("capacity", ["a", 2], "capacity of device 0 is 'a'"),

@@ -23,7 +23,7 @@ def smallest(**changed: Any) -> Document:
     """Return an instance of one layer on one device, with other fields."""
     return document(
         time=[[0]], weights=[0], held=[0], tied=[], joined=[], transfer=[[]], link=[[0]],
-        devices=[0], capacity=[0], sizes=[0], outer=[1],
+        devices=[0], capacity=[0], sizes=[0], outer=[1, 0],
     ) | changed  # fmt: skip
 
 
@@ -36,6 +36,7 @@ def long(layers: int, devices: int) -> Document:
         held=zeros,
         transfer=[[0] * (layers - 1)],
         devices=[0] * devices,
+        sizes=zeros,
     )
 
 
@@ -70,6 +71,17 @@ def long(layers: int, devices: int) -> Document:
         ({"devices": [0, 1, 2, -1]}, "devices of the instance"),
         ({"devices": [0, 1, 1]}, "none of some type"),
         ({"devices": []}, "no devices"),
+        ({"made_of": {"batch": True}}, "made_of of the instance is not an object of texts"),
+        ({"made_of": {"batch": [1]}}, "made_of of the instance is not an object of texts"),
+        ({"micro_batches": "8"}, "micro_batches is not an integer from 1 to 1048576, but '8'"),
+        ({"weights": ["1"] * 10}, "an entry of weights of the instance is not an integer"),
+        ({"sizes": []}, "sizes or outer of the instance do not say as much"),
+        ({"sizes": [1] * 9}, "sizes or outer of the instance do not say as much"),
+        ({"sizes": [1] * 11}, "sizes or outer of the instance do not say as much"),
+        ({"outer": []}, "sizes or outer of the instance do not say as much"),
+        ({"outer": [1]}, "sizes or outer of the instance do not say as much"),
+        ({"outer": [1, 1, 1]}, "sizes or outer of the instance do not say as much"),
+        ({"outer": [6, 5]}, "sizes or outer of the instance do not say as much"),
         ({"sizes": [-1]}, "sizes of the instance"),
         ({"sizes": [LARGEST_COST + 1]}, "sizes of the instance"),
         ({"outer": [-1, 0]}, "outer of the instance"),
@@ -88,6 +100,8 @@ def long(layers: int, devices: int) -> Document:
         ({"link": [[0, 1, -1]] * 3}, "an entry of link"),
         ({"joined": [0]}, "joined of the instance"),
         ({"joined": [10]}, "joined of the instance"),
+        ({"joined": [5, 5]}, "joined of the instance is not ascending"),
+        ({"joined": [5, 4]}, "joined of the instance is not ascending"),
         ({"tied": 3}, "tied of the instance is not a list"),
         ({"tied": [[0, 9]]}, "not two layers, in no other entry, and bytes"),
         ({"tied": [[0, 9, 1, 1]]}, "not two layers"),
@@ -112,15 +126,76 @@ def test_documents_that_are_none(changed: Document, expected: str) -> None:
         read_instance(document(**changed))
 
 
+SMALL = {"transfer": [[0]], "joined": [], "tied": [], "sizes": [0, 0], "outer": [0, 0]}
+TWO = {**SMALL, "time": [[0, 0]], "link": [[0]], "devices": [0, 0], "in_flight": 1}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"weights": [5, 1], "held": [0, 0], "capacity": [4]}, "a layer of the instance fits on"),
+        ({"weights": [1, 3], "held": [0, 2], "capacity": [4]}, "a layer of the instance fits on"),
+        ({"weights": [3, 2], "held": [1, 2], "capacity": [4], "devices": [0]}, "more memory than"),
+        ({"weights": [3, 3], "held": [1, 1], "capacity": [6], "devices": [0],
+          "tied": [[0, 1, 1]]}, "more memory than there is"),
+        ({"weights": [LARGEST_COST, 1], "held": [0, 0], "capacity": [LARGEST_COST]}, "more than 2"),
+        ({"weights": [LARGEST_COST, 0], "held": [0, 1], "capacity": [LARGEST_COST]}, "more than 2"),
+        ({"weights": [0, 0], "held": [0, 2**33 + 1], "capacity": [LARGEST_COST],
+          "in_flight": 2**20}, "the bytes of the instance add up to more than 2"),
+        ({"weights": [0, 0], "held": [0, 2**51 + 1], "capacity": [LARGEST_COST],
+          "in_flight": "1f1b", "micro_batches": 9}, "the bytes of the instance add up to more"),
+        ({"weights": [0, 0], "held": [0, 2**52 + 1], "capacity": [LARGEST_COST],
+          "in_flight": "1f1b", "micro_batches": 2}, "the bytes of the instance add up to more"),
+        ({"weights": [0, 0], "held": [0, 2**50 + 1], "capacity": [LARGEST_COST],
+          "in_flight": "interleaved", "virtual_stages": 2, "goal": "bottleneck",
+          "micro_batches": 8}, "the bytes of the instance add up to more"),
+        ({"weights": [0, 0], "held": [0, 0], "capacity": [0], "time": [[2**45, 1]],
+          "goal": "makespan", "micro_batches": 2**16}, "take more than 2.61 ticks"),
+    ],
+)  # fmt: skip
+def test_sums_and_room(changed: Document, expected: str) -> None:
+    """What is too large for some arithmetic, or for all devices, is refused."""
+    with pytest.raises(checker.Rejected, match=expected):
+        read_instance(document(**{**TWO, **changed}))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"weights": [2, 4], "held": [2, 0], "capacity": [4]},
+        {"weights": [3, 3], "held": [1, 1], "capacity": [7], "devices": [0], "tied": [[0, 1, 1]]},
+        {"weights": [LARGEST_COST - 1, 0], "held": [0, 1], "capacity": [LARGEST_COST]},
+        {"weights": [0, 0], "held": [0, 2**33], "capacity": [LARGEST_COST], "in_flight": 2**20},
+        {"weights": [0, 0], "held": [0, 2**51], "capacity": [LARGEST_COST],
+         "in_flight": "1f1b", "micro_batches": 9},
+        {"weights": [0, 0], "held": [0, 2**52], "capacity": [LARGEST_COST],
+         "in_flight": "1f1b", "micro_batches": 2},
+        {"weights": [0, 0], "held": [0, 2**50], "capacity": [LARGEST_COST],
+         "in_flight": "interleaved", "virtual_stages": 2, "goal": "bottleneck",
+         "micro_batches": 8},
+        {"weights": [0, 0], "held": [0, 0], "capacity": [0], "time": [[2**45, 0]],
+         "goal": "makespan", "micro_batches": 2**16},
+        {"weights": [0, 0], "held": [0, 0], "capacity": [0], "time": [[2**45, 1]],
+         "goal": "latency", "micro_batches": 2**16},
+    ],
+)  # fmt: skip
+def test_sums_and_room_that_suffice(changed: Document) -> None:
+    """One less is read."""
+    read_instance(document(**{**TWO, **changed}))
+
+
 @pytest.mark.parametrize(
     "changed",
     [
         {"micro_batches": MOST_MICRO_BATCHES},
-        {"weights": [LARGEST_COST]},
-        {"held": [LARGEST_COST]},
+        {"weights": [LARGEST_COST], "capacity": [LARGEST_COST]},
+        {"held": [LARGEST_COST], "capacity": [LARGEST_COST], "in_flight": 1},
         {"capacity": [LARGEST_COST]},
-        {"sizes": [0, LARGEST_COST]},
+        {"sizes": [LARGEST_COST]},
         {"outer": [0, 1]},
+        {"outer": [0, 0]},
+        {"made_of": {"phase": "decode", "batch": 1}},
+        {"time": [[2**45]], "micro_batches": 2**16, "goal": "makespan"},
         {"time": [[LARGEST_COST]]},
         {"in_flight": 2**20},
         {"virtual_stages": 64, "in_flight": "interleaved", "goal": "bottleneck"},

@@ -15,14 +15,14 @@ WHOLE = [0, 2, 5, 6, 0, 0, 6, 1, 1]
 SAMPLE: dict[str, Any] = {
     "format": "boundmark-instance/1", "problem": "slicing", "length": [6, 4, 4],
     "axis": [1, 0, 0], "work": [[1, 2], [0, 0], [7, 8]], "launch": [1, 2], "weights": [3, 4, 5],
-    "output": [1, 2, 3], "edges": [WINDOW, WHOLE], "capacity": [90, 80],
+    "output": [25, 3, 3], "edges": [WINDOW, WHOLE], "capacity": [900, 800],
     "point_to_point": [3, 2], "broadcast": [1, 4], "delay": 2,
 }  # fmt: skip
 
 # What counts as time: 2 + 0 + 8, three times delay + 2 + launch, and per edge and way of moving
 # bytes 1 and the bytes' ticks. The edges have 3 * 4 and 5 * 6 * 6 bytes.
 TICKS = 10 + 3 * (2 + 2 + 2) + 4 + (12 * 3 // 2 + 12 // 4) + (180 * 3 // 2 + 180 // 4)
-BYTES = 12 + 170 + (6 + 8 + 12) + 12 + 180
+BYTES = 12 + 1700 + (150 + 12 + 12) + 12 + 180
 
 
 def changed(**change: Any) -> dict[str, Any]:
@@ -93,6 +93,10 @@ RANGE = "an edge of the instance has a number out of range"
         (edge(1, scale=2), RANGE),
         (edge(0, extent=3), "does not have the extent of its producer"),
         (edge(0, extent=5), "does not have the extent of its producer"),
+        (edge(0, unit=4), "an edge of the instance has more bytes than what it is read from"),
+        (edge(1, unit=6), "an edge of the instance has more bytes than what it is read from"),
+        ({"capacity": [0, 12 + 150 + 4]}, "does not fit on all devices together"),
+        ({"capacity": [27, 3 + 5 * 25 - 1]}, "does not fit on all devices together"),
         ({"point_to_point": [3]}, "point_to_point of the instance is not ticks and at least one"),
         ({"point_to_point": [3, 0]}, "point_to_point of the instance is not ticks and at least"),
         ({"broadcast": [3, 2, 1]}, "broadcast of the instance is not ticks and at least one byte"),
@@ -106,7 +110,7 @@ RANGE = "an edge of the instance has a number out of range"
             "the costs or the bytes of the instance add up to more than",
         ),
         (
-            {"capacity": [90, LARGEST_COST - BYTES + 81]},
+            {"capacity": [900, LARGEST_COST - BYTES + 801]},
             "the costs or the bytes of the instance add up to more than",
         ),
     ],
@@ -122,18 +126,20 @@ def test_instances_that_are_none(change: dict[str, Any], reason: str) -> None:
     "change",
     [
         {"work": [[1, LARGEST_COST - TICKS + 2], [0, 0], [7, 8]]},
-        {"capacity": [90, LARGEST_COST - BYTES + 80]},
+        {"capacity": [900, LARGEST_COST - BYTES + 800]},
         {"edges": []},
         edge(0, unit=0),
         edge(0, size=LONGEST, divide=LONGEST, scale=LONGEST, multiply=LONGEST, add=LONGEST),
         edge(0, size=1, add=-LONGEST),
         edge(0, producer=0, extent=5),
-        edge(1, extent=LONGEST, size=LONGEST),
+        edge(1, unit=1, extent=LONGEST, size=LONGEST),
         edge(1, extent=1, size=1, consumer=1),
         {"point_to_point": [0, 1], "broadcast": [LONGEST, LONGEST]},
-        {"length": [LONGEST, 4, 4]},
+        {"length": [LONGEST, 4, 4], "capacity": [2**30, 0]},
+        {"capacity": [0, 12 + 150 + 5]},
+        {"capacity": [900], "launch": [1], "work": [[1], [0], [7]]},
         {
-            "capacity": [9] * 16, "launch": [1] * 16, "work": [[1] * 16] * 3,
+            "capacity": [170] * 16, "launch": [1] * 16, "work": [[1] * 16] * 3,
         },
     ],
 )  # fmt: skip
