@@ -37,6 +37,9 @@ USUAL = {".pt2": TORCH, ".onnx": "onnxruntime"}
 # Providers of onnxruntime that run models on a GPU of NVIDIA.
 NVIDIA = ("CUDAExecutionProvider", "TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider")
 
+# Unless the user says.
+REPEATS, THREADS = 20, 1
+
 LARGEST_REPEATS, LARGEST_THREADS = 10_000, 1024
 
 # Of the runs of an operator.
@@ -54,8 +57,8 @@ def profile(
     torch_device: str | None = None,
     provider: str | None = None,
     compiled: bool = False,
-    repeats: int = 20,
-    threads: int = 1,
+    repeats: int = REPEATS,
+    threads: int = THREADS,
     base: str | None = None,
     dims: Mapping[str, int] | None = None,
     name: str | None = None,
@@ -104,16 +107,6 @@ def profile(
     repeats = bounded_integer("repeats", repeats, 1, LARGEST_REPEATS)
     threads = bounded_integer("threads", threads, 1, LARGEST_THREADS)
     path = path_of("net", net, "file") if isinstance(net, str | Path) else None
-    if trace is not None:
-        asked = {"runtime": runtime, "torch_device": torch_device, "provider": provider}
-        given = [option for option, value in asked.items() if value is not None]
-        if given or compiled:
-            raise InvalidInputError(
-                f"{(given or ['compiled'])[0]} is given with a trace; expected none, since nothing "
-                "is run."
-            )
-        recorded = path_of("trace", trace, "file")
-        return _with_trace(net if path is None else path, example_inputs, recorded, base, dims)
     chosen = _runtime(path, runtime)
     if chosen != TORCH and torch_device is not None:
         raise InvalidInputError("torch_device is given; expected it with the runtime torch only.")
@@ -125,12 +118,26 @@ def profile(
         raise InvalidInputError(
             "dims are given; expected none: the sizes of a program are those of its example."
         )
+    title = name or (path.name if path else type(net).__name__)
+    if trace is not None:
+        asked: dict[str, object] = {
+            "runtime": runtime, "torch_device": torch_device, "provider": provider,
+            "compiled": compiled or None, "repeats": None if repeats == REPEATS else repeats,
+            "threads": None if threads == THREADS else threads,
+        }  # fmt: skip
+        given = [option for option, value in asked.items() if value is not None]
+        if given:
+            raise InvalidInputError(
+                f"{given[0]} is given with a trace; expected none, since nothing is run."
+            )
+        recorded = path_of("trace", trace, "file")
+        source = net if path is None else path
+        return _with_trace(source, example_inputs, title, recorded, base, dims or NO_DIMS)
     load = os.getloadavg()[0]
     settings = _Settings(
         chosen, repeats, threads, dims or NO_DIMS, provider, torch_device, compiled, load
     )
     if chosen == TORCH:
-        title = name or (path.name if path else type(net).__name__)
         return _with_torch(net if path is None else path, example_inputs, title, base, settings)
     if path is None:
         raise InvalidInputError(f"net is {quoted(net)}; expected the path of an ONNX file.")
@@ -219,32 +226,32 @@ def _with_torch(
 
 
 def _with_trace(
-    net: Any, example_inputs: Any, trace: Path, base: str | None, dims: Mapping[str, int] | None
+    net: Any,
+    example_inputs: Any,
+    name: str,
+    trace: Path,
+    base: str | None,
+    dims: Mapping[str, int],
 ) -> Profile:
     """Return the times that another tool has recorded."""
     from boundmark.benchmarks.runtimes import tool_profiles
 
     is_onnx = isinstance(net, Path) and _runtime(net, None) != TORCH
-    events = tool_profiles.read_events(trace)
-    if isinstance(events, dict) == is_onnx:
-        other, expected = TORCH_TRACE, ONNXRUNTIME_PROFILE
-        if not is_onnx:
-            other, expected = expected, other
-        raise InvalidInputError(f"{trace}: it is {other}; expected {expected} for this model.")
+    kind = ONNXRUNTIME_PROFILE if is_onnx else TORCH_TRACE
+    events = tool_profiles.read_events(trace, (kind,))
     if is_onnx:
         from boundmark.datasets.onnx_file import load
 
-        graph = load(net, dims or NO_DIMS)
+        graph = load(net, dims)
         with naming(trace):
             recorded = tool_profiles.onnxruntime_times(events, graph)
     else:
         from boundmark.benchmarks.runtimes.torch_execution import runnable
 
-        program = runnable(net, example_inputs, "cpu")
+        program = runnable(net, example_inputs, "meta")
         graph = program.graph
         with naming(trace):
             recorded = tool_profiles.torch_times(events, program)
-    name = net.name if isinstance(net, Path) else type(net).__name__
     settings = _Settings(recorded.tool, recorded.passes, 0, NO_DIMS, None, None, False, 0.0)
     machine = _Machine(recorded.device, None, None, None)
     device = _base(base, device_of_gpu(recorded.device))

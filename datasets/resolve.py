@@ -15,13 +15,7 @@ from boundmark.problems.errors import (
     find,
     quoted,
 )
-from boundmark.problems.files import (
-    MARK_OF_TOOL,
-    naming,
-    open_regular,
-    read_bytes,
-    refuse_tool_file,
-)
+from boundmark.problems.files import naming, read_bytes, refuse_file_of_tool
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.labels import labels_path, read_labels
 from boundmark.problems.problem import Instance, Problem
@@ -150,8 +144,7 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
     suffix = path.suffix.lower()
     candidates = [one for one in formats().values() if suffix in one.suffixes]
     if path.is_file() and (suffix in _OF_TOOLS or not candidates):
-        with naming(path), open(open_regular(path), "rb") as file:
-            refuse_tool_file(file.read(MARK_OF_TOOL), "a model")
+        refuse_file_of_tool(path, "a model")
     if suffix == INSTANCE_SUFFIX:
         refuse_dims(str(path), dims)
         content = read_bytes(path)
@@ -178,6 +171,8 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
 _EXPORT = "the model as .pt2, which torch.export.save writes, or as .onnx"
 _CONVERT = "the model as .onnx, to which tf2onnx converts it"
 
+_MEASURE = "a model, whose operators `boundmark profile` times on that machine"
+
 # What other suffixes mean, and what can be read instead.
 _OTHER_SUFFIXES = {
     ".bin": ("weights of PyTorch, often a pickle", _EXPORT),
@@ -187,12 +182,15 @@ _OTHER_SUFFIXES = {
     ".keras": ("a model of Keras", _CONVERT),
     ".mlmodel": ("a model of Core ML", "the model as .onnx or .pt2"),
     ".mlpackage": ("a model of Core ML", "the model as .onnx or .pt2"),
+    ".ncu-rep": ("a report of Nsight Compute", _MEASURE),
+    ".nsys-rep": ("a report of Nsight Systems", _MEASURE),
     ".ort": ("onnxruntime's own form", "the .onnx file that it was made from"),
     ".pb": ("a model of TensorFlow", _CONVERT),
     ".plan": ("compiled by TensorRT", "the model as .onnx"),
     ".pt": ("weights of PyTorch, often a pickle", _EXPORT),
     ".pte": ("a program of ExecuTorch", _EXPORT),
     ".pth": ("weights of PyTorch, often a pickle", _EXPORT),
+    ".qdrep": ("a report of Nsight Systems", _MEASURE),
     ".safetensors": ("weights only", "the folder with its config.json, or a .onnx or .pt2 file"),
     ".tflite": ("a model of TensorFlow Lite", _CONVERT),
     ".xlsx": ("a spreadsheet of today's Excel", "a sheet of Moirai as .xls, or a table as .csv"),

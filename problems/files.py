@@ -174,30 +174,52 @@ def naming(place: str | Path) -> Iterator[None]:
         raise kind(f"{place}: {error}") from error
 
 
-# How files begin that tools for profiling write, and what they are.
+_OTHER_TRACE = "a trace of another tool in Chrome's format"
+
+# What is in the beginning of files that tools for profiling write, and what they are.
 _TOOL_FILES = (
-    (rb'\s*\{[^{}\[\]]*("schemaVersion"|"deviceProperties"|"traceEvents")', TORCH_TRACE),
-    (rb'\s*\[\s*\{\s*"cat"\s*:\s*"(Session|Node|Api)"', ONNXRUNTIME_PROFILE),
-    (rb'\s*\[\s*\{\s*"count"\s*:\s*\d+\s*\}', "a layer profile of trtexec"),
-    (rb'\s*"?(Start \(ns\),Duration \(ns\)|Time \(%\))', "a table of nsys stats"),
-    (rb'\s*"?ID"?,"?Process ID"?,"?Process Name', "a table of Nsight Compute"),
-    (rb"SQLite format 3", "an SQLite database, as Nsight Systems exports"),
+    (rb'\A\s*\{[^{}\[\]]*"(schemaVersion|deviceProperties|traceEvents)"', TORCH_TRACE),
+    (rb'\A\s*\[\s*\{\s*"cat"\s*:\s*"(Session|Node|Api)"', ONNXRUNTIME_PROFILE),
+    (rb'\A\s*\[\s*\{[^{}\[\]]*"ph"\s*:\s*"', _OTHER_TRACE),
+    (rb'\A\s*\{[^\[\]]*"traceEvents"\s*:', _OTHER_TRACE),
+    (rb'\A\s*\[\s*\{\s*"count"\s*:\s*\d+\s*\}', "a layer profile of trtexec"),
+    # Lines about what is being done may stand before these.
+    (
+        rb'^\s*"?(Time ?\(%\)|(API )?Start ?\(n?s(ec)?\)|NVTX Range"?,|(Name|Range)"?,.*\(ns\))'
+        rb"|^ *\*\* .*\(\w+\):\s*$",
+        "a table of nsys stats",
+    ),
+    (rb'^"?ID"?,"?Process ID"?,"?Process Name', "a table of Nsight Compute"),
+    (rb"\ASQLite format 3", "an SQLite database, as Nsight Systems exports"),
 )
 
 
-def tool_file(start: bytes) -> str | None:
-    """Return what a file is by its first few hundred bytes if a profiling tool has written it.
+def is_gzip(content: bytes) -> bool:
+    """Whether a file's content is compressed by gzip."""
+    return content.startswith(b"\x1f\x8b")
+
+
+def tool_file(content: bytes) -> str | None:
+    """Return what a file is by its beginning if a profiling tool has written it.
 
     Examples
     --------
-    >>> tool_file(b'Start (ns),Duration (ns),CorrId,GrdX')
+    >>> tool_file(b"Start (ns),Duration (ns),CorrId,GrdX")
     'a table of nsys stats'
     >>> tool_file(b'{"nodes": []}')
     """
-    return next((what for pattern, what in _TOOL_FILES if re.match(pattern, start)), None)
+    start = content[:MARK_OF_TOOL]
+    if is_gzip(start):
+        try:
+            start = zlib.decompressobj(wbits=31).decompress(start, MARK_OF_TOOL)
+        except zlib.error:
+            return None
+    return next(
+        (what for pattern, what in _TOOL_FILES if re.search(pattern, start, re.MULTILINE)), None
+    )
 
 
-def refuse_tool_file(start: bytes, expected: str) -> None:
+def refuse_tool_file(content: bytes, expected: str) -> None:
     """Refuse a file that a profiling tool has written, and say what it is good for.
 
     Parameters
@@ -210,7 +232,7 @@ def refuse_tool_file(start: bytes, expected: str) -> None:
     InvalidInputError
         If it is one.
     """
-    what = tool_file(start[:MARK_OF_TOOL])
+    what = tool_file(content)
     if what is None:
         return
     if what == TORCH_TRACE:
@@ -219,7 +241,13 @@ def refuse_tool_file(start: bytes, expected: str) -> None:
         use = "`boundmark profile MODEL.onnx --from FILE` joins it to a model"
     else:
         use = (
-            "its kernels do not say which operator they are of: run `boundmark profile` there, or "
-            "record a trace of torch.profiler or a profile of onnxruntime"
+            "its times cannot be joined to operators: run `boundmark profile` there, or record a "
+            "trace of torch.profiler or a profile of onnxruntime"
         )
     raise InvalidInputError(f"it is {what}; expected {expected}. {use[0].upper()}{use[1:]}.")
+
+
+def refuse_file_of_tool(path: str | Path, expected: str) -> None:
+    """Refuse a file on disk as `refuse_tool_file` does; only its beginning is read."""
+    with naming(path), open(open_regular(path), "rb") as file:
+        refuse_tool_file(file.read(MARK_OF_TOOL), expected)

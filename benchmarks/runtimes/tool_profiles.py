@@ -6,21 +6,26 @@ program that `torch.export` records of the same module, in the same order. onnxr
 """
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boundmark.benchmarks.runtimes.measured import Measured
-from boundmark.benchmarks.runtimes.onnxruntime_times import KERNEL, PROCESSOR
+from boundmark.benchmarks.runtimes.onnxruntime_times import (
+    KERNEL,
+    NANOSECONDS_PER_MICROSECOND,
+    PROCESSOR,
+)
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import (
-    MARK_OF_TOOL,
     ONNXRUNTIME_PROFILE,
     TORCH_TRACE,
     decompressed,
+    is_gzip,
     naming,
     read_bytes,
     refuse_tool_file,
@@ -36,8 +41,6 @@ LARGEST_TRACE = 2**30
 # Of all time, that which belongs to no operator of the model; beyond, it is another model.
 MOST_UNJOINED = 0.1
 
-MICROSECOND = 1000
-
 
 @dataclass(frozen=True)
 class Recorded:
@@ -46,7 +49,7 @@ class Recorded:
     Attributes
     ----------
     tool
-        What recorded them.
+        What recorded them, and with what of it.
     device
         What the model ran on; empty if the file does not say.
     passes
@@ -59,32 +62,39 @@ class Recorded:
     passes: int
 
 
-def read_events(path: Path) -> Any:
+def read_events(path: Path, kinds: Sequence[str] = (TORCH_TRACE, ONNXRUNTIME_PROFILE)) -> Any:
     """Return the JSON of a trace, which may be compressed by gzip.
+
+    Parameters
+    ----------
+    kinds
+        Of what the file may be, as `tool_file` names it.
 
     Raises
     ------
     InvalidInputError
-        If it is no JSON.
+        If it is no JSON, or a tool's file of another kind.
     """
     content = read_bytes(path, "a trace", LARGEST_TRACE)
+    expected = " or ".join(kinds)
     with naming(path):
-        what = tool_file(content[:MARK_OF_TOOL])
-        if what not in (TORCH_TRACE, ONNXRUNTIME_PROFILE, None):
-            refuse_tool_file(content, f"{TORCH_TRACE}, or {ONNXRUNTIME_PROFILE}")
+        if tool_file(content) not in kinds:
+            refuse_tool_file(content, expected)
         try:
-            if content.startswith(b"\x1f\x8b"):
+            if is_gzip(content):
                 content = decompressed(content, LARGEST_TRACE)
             return json.loads(content)
         except (ValueError, RecursionError, OSError) as error:
             raise InvalidInputError(
-                "expected a trace of torch.profiler or a profile of onnxruntime, as complete JSON; "
-                f"found {' '.join(str(error).split())[:200]}."
+                f"expected {expected}, as complete JSON; found "
+                f"{' '.join(str(error).split())[:200]}."
             ) from error
 
 
 def onnxruntime_times(events: Any, graph: ComputationGraph) -> Recorded:
     """Return the times in a profile of onnxruntime.
+
+    Control flow is one operator of a graph, so what runs inside of another one is part of it.
 
     Raises
     ------
@@ -92,14 +102,18 @@ def onnxruntime_times(events: Any, graph: ComputationGraph) -> Recorded:
         If the document is none, or the time of other operators than the model's is a part of all
         that is larger than `MOST_UNJOINED`.
     """
+    if not isinstance(events, list):
+        raise InvalidInputError("it is no list of events; expected a profile of onnxruntime.")
     found: dict[str, list[int]] = {}
     providers = set()
-    for event in _complete(events):
-        name = event["name"]
-        if event.get("cat") == "Node" and name.endswith(KERNEL):
-            found.setdefault(name.removesuffix(KERNEL), []).append(event["dur"])
-            arguments = event.get("args")
-            providers.add(str(arguments.get("provider", "")) if isinstance(arguments, dict) else "")
+    runs = [
+        one
+        for one in _complete(events)
+        if one.get("cat") == "Node" and one["name"].endswith(KERNEL)
+    ]
+    for run in _outermost(runs):
+        found.setdefault(run["name"].removesuffix(KERNEL), []).append(run["dur"])
+        providers.add(_argument(run, "provider"))
     if not found:
         raise InvalidInputError(
             "it has no times of nodes; expected a profile of onnxruntime with events 'NODE"
@@ -108,13 +122,14 @@ def onnxruntime_times(events: Any, graph: ComputationGraph) -> Recorded:
     known = set(graph.names)
     passes = max((len(times) for name, times in found.items() if name in known), default=0)
     _check_joined(
-        {name: sum(times) for name, times in found.items()},
-        known,
+        sum(sum(times) for name, times in found.items() if name in known),
+        {quoted(name): sum(times) for name, times in found.items() if name not in known},
         "record it with graph_optimization_level = ORT_DISABLE_ALL and the model's own names, or "
         "run `boundmark profile` on that machine",
     )
     absent = [name for name in graph.names if name not in found]
-    others = sorted(providers - {PROCESSOR, ""})
+    named = sorted(str(one) for one in providers - {None, ""})
+    others = [one for one in named if one != PROCESSOR]
     notes = [
         f"Times of {', '.join(others)} are those of launches, unless CUDA_LAUNCH_BLOCKING was set."
     ]
@@ -124,15 +139,29 @@ def onnxruntime_times(events: Any, graph: ComputationGraph) -> Recorded:
             untimed=dict.fromkeys(absent, "onnxruntime ran it as part of another one, or not"),
             notes=tuple(notes if others else ()),
         ),
-        "profile of onnxruntime",
+        f"profile of onnxruntime{' with ' if named else ''}{' and '.join(named)}",
         "",
         passes,
     )
 
 
+def _outermost(events: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the events that are not within another one of their thread."""
+    ends: dict[Any, float] = {}
+    for event in _in_order(events):
+        if event["ts"] >= ends.get(_thread(event), 0):
+            ends[_thread(event)] = event["ts"] + event["dur"]
+            yield event
+
+
+def _in_order(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return events by start, those within another one behind it."""
+    return sorted(events, key=lambda one: (one["ts"], -one["dur"]))
+
+
 @dataclass
-class _Call:
-    """A call of an ATen operator.
+class Call:
+    """A call of an operator.
 
     Attributes
     ----------
@@ -144,31 +173,63 @@ class _Call:
         Without these.
     after
         Position of the first call that is not within it, in the order in which they start.
+    copies
+        Whether a call within it copies a tensor.
     """
 
     name: str
     shapes: Any
     time: int
     own: int
-    after: int
+    after: int = 0
+    copies: bool = False
+
+
+class Calls(NamedTuple):
+    """The calls of one thread.
+
+    Attributes
+    ----------
+    calls
+        By start.
+    is_of_kernels
+        Whether times are those of kernels on a GPU.
+    unlinked
+        Nanoseconds of kernels that no call has launched, as far as the trace says.
+    """
+
+    calls: list[Call]
+    is_of_kernels: bool
+    unlinked: int
+
+
+# What makes the calls of a program, in its order.
+_TRACED = (
+    "the exported program's `module()`, or of the module that was exported, in eager mode, or run "
+    "`boundmark profile` there"
+)
 
 
 def torch_times(document: Any, program: "Program") -> Recorded:
     """Return the times in a trace of torch.profiler.
 
     The time of a call on a GPU is that of the kernels that it launched; that of one on a processor,
-    its own. Of views, the time does not count.
+    its own. Of views, the time does not count, unless they copy.
 
     Raises
     ------
     InvalidInputError
         If the document is none, or its calls are not those of the program in their order.
     """
-    from boundmark.benchmarks.runtimes.torch_times import Calls, CallTimes, is_timed, of_operators
+    from boundmark.benchmarks.runtimes import torch_times as timed
 
-    calls, is_of_kernels = recorded_calls(document)
+    calls, is_of_kernels, unlinked = recorded_calls(document)
+    is_timed = timed.is_timed
     nodes = [node for node in program.module.graph.nodes if is_timed(node)]
+    if not nodes:
+        raise InvalidInputError("the model has no calls; expected some that the trace has, too.")
     times: dict[Any, list[int]] = {node: [] for node in nodes}
+    copying = set()
     passes = at = others = waiting = position = 0
     while position < len(calls):
         call = calls[position]
@@ -178,6 +239,8 @@ def torch_times(document: Any, program: "Program") -> Recorded:
             position += 1
             continue
         times[nodes[at]].append(call.time)
+        if call.copies:
+            copying.add(nodes[at])
         # What stands between two passes belongs to neither.
         others += waiting if at else 0
         waiting = 0
@@ -189,19 +252,19 @@ def torch_times(document: Any, program: "Program") -> Recorded:
         raise InvalidInputError(
             f"its calls are not those of the model: of {len(nodes):,} calls, the first {at:,} were "
             f"found in this order, and then no {quoted(nodes[at].target._schema.name)}; expected a "
-            "trace of the module that was exported, in eager mode, or run `boundmark profile` "
-            "there."
+            f"trace of {_TRACED}."
         )
     for node in nodes:
         del times[node][passes:]
-    total = {f"{at}": sum(times[node]) for at, node in enumerate(nodes)}
     _check_joined(
-        {**total, "others": others},
-        total.keys(),
-        "record the module that was exported, in eager mode, or run `boundmark profile` there",
+        sum(map(sum, times.values())),
+        {"calls that are not the model's": others, "kernels without a call": unlinked},
+        f"record a trace of {_TRACED}",
     )
-    views = frozenset(node for node in nodes if _is_view(node))
-    measured = of_operators(program, Calls(views, {}, {}), CallTimes({**times}), passes)
+    views = frozenset(node for node in nodes if _is_view(node) and node not in copying)
+    measured = timed.of_operators(
+        program, timed.Calls(views, {}, {}), timed.CallTimes({**times}), passes
+    )
     devices = document.get("deviceProperties")
     titles = [str(one["name"]) for one in devices or () if isinstance(one, dict) and "name" in one]
     what = "kernels" if is_of_kernels else "calls on the processor, with those of the profiler"
@@ -215,10 +278,8 @@ def torch_times(document: Any, program: "Program") -> Recorded:
     )
 
 
-def _complete(events: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the events that have a duration, which is in nanoseconds then."""
-    if not isinstance(events, list):
-        raise InvalidInputError("it is no list of events; expected a profile of onnxruntime.")
+def _complete(events: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the events that have a duration, with times in nanoseconds."""
     for event in events:
         if not isinstance(event, dict) or event.get("ph") != "X":
             continue
@@ -228,7 +289,11 @@ def _complete(events: Any) -> Iterator[Mapping[str, Any]]:
                 f"an event has the name {quoted(name)}, ts {quoted(event.get('ts'))} and dur "
                 f"{quoted(event.get('dur'))}; expected a text and microseconds."
             )
-        yield {**event, "dur": round(duration * MICROSECOND), "ts": start * MICROSECOND}
+        yield {
+            **event,
+            "dur": round(duration * NANOSECONDS_PER_MICROSECOND),
+            "ts": start * NANOSECONDS_PER_MICROSECOND,
+        }
 
 
 # A day, in microseconds, and a moment until the year 2286.
@@ -244,10 +309,14 @@ def _number(event: Mapping[str, Any], name: str) -> float | None:
 
 
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
+_LAUNCHES = ("cuda_runtime", "cuda_driver")
+
+# The number of a call, which what it has launched has as well.
+_ID = "External id"
 
 
-def recorded_calls(document: Any) -> tuple[list[_Call], bool]:
-    """Return the calls of the thread that makes most, by start, and whether times are of kernels.
+def recorded_calls(document: Any) -> Calls:
+    """Return the calls of the thread that calls most of ATen's operators.
 
     A call on a GPU takes as long as the kernels that it launches, one on a processor its own time.
 
@@ -259,39 +328,77 @@ def recorded_calls(document: Any) -> tuple[list[_Call], bool]:
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise InvalidInputError("traceEvents is no list; expected a trace of torch.profiler.")
     events = list(_complete(document["traceEvents"]))
-    made = [one for one in events if one.get("cat") == "cpu_op" and one["name"].startswith("aten:")]
-    threads = Counter(_thread(one) for one in made)
+    made = [one for one in events if one.get("cat") == "cpu_op"]
+    threads = Counter(_thread(one) for one in made if _is_of_aten(one))
     if not threads:
-        return [], False
+        return Calls([], False, 0)
     main = max(threads, key=threads.__getitem__)
-    made = [one for one in made if _thread(one) == main]
-    made.sort(key=lambda one: (one["ts"], -one["dur"]))
-    kernels = [one for one in events if one.get("cat") in _ON_GPU]
+    launched, unlinked = _launched(events, {_argument(one, _ID) for one in made})
+    is_of_kernels = bool(launched or unlinked)
+    # Others take no time on a processor but that of Python; on a GPU, they may launch kernels.
+    made = [one for one in made if _thread(one) == main and (is_of_kernels or _is_of_aten(one))]
+    found: list[Call] = []
+    open_calls: list[tuple[float, Call]] = []
+
+    def leave(now: float, position: int) -> None:
+        while open_calls and now >= open_calls[-1][0]:
+            call = open_calls.pop()[1]
+            call.after = position
+            if not open_calls:
+                return
+            above = open_calls[-1][1]
+            above.copies |= call.copies or call.name == _COPY
+            if is_of_kernels:
+                above.time += call.time
+            else:
+                above.own -= call.time
+
+    for position, one in enumerate(_in_order(made)):
+        leave(one["ts"], position)
+        time = launched.pop(_argument(one, _ID), 0) if is_of_kernels else one["dur"]
+        found.append(Call(one["name"], _argument(one, "Input Dims"), time, time))
+        open_calls.append((one["ts"] + one["dur"], found[-1]))
+    leave(math.inf, len(made))
+    return Calls(found, is_of_kernels, unlinked)
+
+
+# What reshapes and casts call if they have to.
+_COPY = "aten::copy_"
+
+
+def _is_of_aten(event: Mapping[str, Any]) -> bool:
+    found: bool = event["name"].startswith("aten::")
+    return found
+
+
+def _launched(
+    events: Sequence[Mapping[str, Any]], calls: Container[Any]
+) -> tuple[Counter[Any], int]:
+    """Return nanoseconds of the kernels that each call has launched, and of those of no call.
+
+    Parameters
+    ----------
+    calls
+        Their ids.
+    """
     launches = {
-        _argument(one, "correlation"): _argument(one, "External id")
+        _argument(one, "correlation"): _argument(one, _ID)
         for one in events
-        if one.get("cat") == "cuda_runtime"
+        if one.get("cat") in _LAUNCHES
     }
-    launched: Counter[Any] = Counter()
-    known = {_argument(one, "External id") for one in made}
-    for one in kernels:
-        by = _argument(one, "External id")
-        by = by if by in known else launches.get(_argument(one, "correlation"))
-        launched[by] += one["dur"]
-    found: list[_Call] = []
-    open_calls: list[tuple[float, int]] = []
-    for position, one in enumerate(made):
-        while open_calls and one["ts"] >= open_calls[-1][0]:
-            found[open_calls.pop()[1]].after = position
-        time = launched.pop(_argument(one, "External id"), 0) if kernels else one["dur"]
-        found.append(_Call(one["name"], _argument(one, "Input Dims"), time, time, len(made)))
-        if kernels:
-            for _, above in open_calls:
-                found[above].time += time
-        elif open_calls:
-            found[open_calls[-1][1]].own -= time
-        open_calls.append((one["ts"] + one["dur"], position))
-    return found, bool(kernels)
+    found: Counter[Any] = Counter()
+    unlinked = 0
+    for one in events:
+        if one.get("cat") not in _ON_GPU:
+            continue
+        by = _argument(one, _ID)
+        if by is None or by not in calls:
+            by = launches.get(_argument(one, "correlation"))
+        if by is None or by not in calls:
+            unlinked += one["dur"]
+        else:
+            found[by] += one["dur"]
+    return found, unlinked
 
 
 def _thread(event: Mapping[str, Any]) -> tuple[str, str]:
@@ -305,7 +412,7 @@ def _argument(event: Mapping[str, Any], name: str) -> Any:
     return value if name == "Input Dims" or isinstance(value, int | str) else None
 
 
-def _fits(call: _Call, node: Any) -> bool:
+def _fits(call: Call, node: Any) -> bool:
     """Whether a call has the shapes of a node's tensors, if they were recorded."""
     if not isinstance(call.shapes, list):
         return True
@@ -325,14 +432,21 @@ def _is_view(node: Any) -> bool:
     return bool(aliases) and all(one is not None and not one.is_write for one in aliases)
 
 
-def _check_joined(times: Mapping[str, int], known: Any, instead: str) -> None:
-    """Refuse times most of which belong to something else."""
-    total = sum(times.values())
-    others = {name: time for name, time in times.items() if name not in known}
-    part = sum(others.values()) / total if total else 0.0
+def _check_joined(joined: int, others: Mapping[str, int], instead: str) -> None:
+    """Refuse times much of which belong to something else, or that are nothing.
+
+    Parameters
+    ----------
+    others
+        Times of what is not part of the model, by what it is.
+    """
+    total = joined + sum(others.values())
+    if not total:
+        raise InvalidInputError(f"its events take no time; expected some that do: {instead}.")
+    part = 1 - joined / total
     if part > MOST_UNJOINED:
         longest = max(others, key=others.__getitem__)
         raise InvalidInputError(
-            f"{part:.0%} of its time are of operators that the model does not have, such as "
-            f"{quoted(longest)}; expected less than {MOST_UNJOINED:.0%}: {instead}."
+            f"{part:.0%} of its time belongs to no operator of the model, most of it to {longest}; "
+            f"expected at most {MOST_UNJOINED:.0%}: {instead}."
         )

@@ -84,7 +84,8 @@ def runnable(net: Any, example_inputs: object = None, device: str | None = None)
         Arguments: a tuple, a dict by name, or the only one. A module needs them. A program keeps
         those that it was recorded with, and a file has random ones.
     device
-        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; None for `default_device`.
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"meta"`` for a program that takes no memory and is
+        not to run; None for `default_device`.
 
     Raises
     ------

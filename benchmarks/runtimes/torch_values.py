@@ -28,7 +28,9 @@ class RandomValues:
         import torch
 
         self.device = device
-        self.generator = torch.Generator(device=device).manual_seed(SEED)
+        # On the device meta, tensors have no values.
+        is_meta = torch.device(device).type == "meta"
+        self.generator = None if is_meta else torch.Generator(device=device).manual_seed(SEED)
 
     def weight(self, shape: tuple[int, ...], dtype: Any, rows: int, strides: Any = None) -> Any:
         """Return a parameter or buffer."""

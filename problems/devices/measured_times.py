@@ -19,6 +19,9 @@ FORMAT = "boundmark-times/1"
 
 TIMES_SUFFIX = ".json"
 
+# What is expected where a file is none.
+TIMES = "times that `boundmark profile --out` has written"
+
 NANOSECOND = 1e-9
 
 # A day, in nanoseconds.
@@ -99,7 +102,7 @@ def with_times(cluster: Cluster, member: str, path: Path) -> Cluster:
 def _read(path: Path) -> Times:
     content = read_bytes(path, expected="measured times")
     with naming(path):
-        refuse_tool_file(content, "times that `boundmark profile --out` has written")
+        refuse_tool_file(content, TIMES)
         document = json_object(content)
         check_format(document, FORMAT)
         check_fields(document, ("base", "operators", "source"))

@@ -1,5 +1,6 @@
 """Devices and clusters by name, shipped or from a user's file."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,15 +12,15 @@ from pathlib import Path
 from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.devices.device_file import read_clusters, read_devices, read_document
 from boundmark.problems.devices.efficiency import efficiency_of, efficiency_tables
-from boundmark.problems.devices.measured_times import is_times_file, load_times, with_times
+from boundmark.problems.devices.measured_times import TIMES, is_times_file, load_times, with_times
 from boundmark.problems.devices.names import (
     by_spelling,
     device_called,
     short_names,
     squeezed,
 )
-from boundmark.problems.errors import InvalidInputError, find, quoted
-from boundmark.problems.files import naming
+from boundmark.problems.errors import InvalidInputError, UnknownNameError, find, quoted
+from boundmark.problems.files import naming, refuse_file_of_tool
 
 SUFFIX = ".toml"
 
@@ -201,7 +202,14 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     if measured:
         return _with_times(find_device(head, folder), measured, folder or Path())
     if not is_device_file(name):
-        return shipped().find(name)
+        try:
+            return shipped().find(name)
+        except UnknownNameError:
+            path = (folder or Path()) / name
+            # Unlike `Path.is_file`, it takes any text.
+            if os.path.isfile(path):
+                refuse_file_of_tool(path, TIMES)
+            raise
     part = _PART_OF_FILE.fullmatch(name)
     path = (folder or Path()) / (part[1] if part else name)
     if is_times_file(name):
@@ -315,6 +323,8 @@ def costed(item: Device | Cluster, costs: str, dtype: str, *, is_own: bool) -> D
     if costs == CALIBRATED.removeprefix("+"):
         return calibrated(item)
     if not is_times_file(costs):
+        if os.path.isfile(costs):
+            refuse_file_of_tool(costs, TIMES)
         raise InvalidInputError(
             f"costs is {quoted(costs)}; expected roofline, calibrated, or a .json file of times."
         )

@@ -153,7 +153,7 @@ def test_stored_instances_are_read_back(tmp_path):
         ("graph.json", b"\xff\xff", "expected JSON; "),
         ("graph.json", b"[1, 2]", r"expected an object, found \[1, 2\]"),
         ("graph.json", b'{"a":' + b"[" * 100_000, "the JSON is nested too deeply to be read"),
-        ("graph.json", b"{}", "problem is None; expected pipeline or microbatch or placem"),
+        ("graph.json", b"{}", "it is JSON of no known format, with the fields none; exp"),
         ("graph.json", b'{"problem": "pipeline"}', "format is None; expected"),
         (
             "graph.json",

@@ -219,9 +219,9 @@ def _traces() -> Sequence[bytes]:
     kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 99, "dur": 7.5}
     events.append({**kernel, "args": {"correlation": 9}})
     runs = [
-        {"cat": "Node", "ph": "X", "name": f"{name}_kernel_time", "ts": 1, "dur": 20,
+        {"cat": "Node", "ph": "X", "name": f"{name}_kernel_time", "ts": 30 * at, "dur": 20,
          "args": {"provider": "CPUExecutionProvider"}}
-        for name in ("MatMul_0", "Softmax_1", "MatMul_2", "Add_3")
+        for at, name in enumerate(("MatMul_0", "Softmax_1", "MatMul_2", "Add_3"))
     ]  # fmt: skip
     return [_canonical({"schemaVersion": 1, "traceEvents": events}), _canonical(runs)]
 

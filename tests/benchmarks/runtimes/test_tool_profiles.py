@@ -3,7 +3,9 @@
 import gzip
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
@@ -34,10 +36,14 @@ def onnx_model(path: Path) -> Path:
     return path
 
 
+# When nodes start to run, in microseconds.
+CLOCK = count(10, 1000)
+
+
 def node_event(name: str, microseconds: float, provider: str = "CPUExecutionProvider") -> Any:
     """Return what onnxruntime writes about a node's run."""
     return {
-        "cat": "Node", "pid": 1, "tid": 1, "dur": microseconds, "ts": 10, "ph": "X",
+        "cat": "Node", "pid": 1, "tid": 1, "dur": microseconds, "ts": next(CLOCK), "ph": "X",
         "name": f"{name}_kernel_time", "args": {"op_name": "MatMul", "provider": provider},
     }  # fmt: skip
 
@@ -60,7 +66,10 @@ def test_nodes_have_their_names_in_onnxruntimes_profiles(tmp_path: Path) -> None
     assert found.times == {"product": 200_000, "relu": 0, "last": 50_000}
     assert "ran it as part of another one" in found.untimed["relu"]
     assert any("CUDAExecutionProvider are those of launches" in note for note in found.notes)
-    assert found.source == "profile of onnxruntime 'profile.json': median of 3 passes of m.onnx"
+    assert found.source == (
+        "profile of onnxruntime with CPUExecutionProvider and CUDAExecutionProvider "
+        "'profile.json': median of 3 passes of m.onnx"
+    )
     assert found.measurement["device"] is None
     assert found.measurement["date"] is None
     found.save(tmp_path / "times.json")
@@ -74,8 +83,9 @@ def test_nodes_have_their_names_in_onnxruntimes_profiles(tmp_path: Path) -> None
         ([SESSION], "it has no times of nodes; expected a profile of onnxruntime"),
         (
             [SESSION, node_event("product", 50), node_event("fused", 50)],
-            "50% of its time are of operators that the model does not have, such as 'fused'; exp",
+            "50% of its time belongs to no operator of the model, most of it to 'fused'; expected",
         ),
+        ([SESSION, node_event("product", 0)], "its events take no time; expected some that do"),
         ([SESSION, {**SESSION, "dur": -1}], "dur -1; expected a text and microseconds"),
         ([SESSION, {**SESSION, "dur": True}], "dur True; expected a text and microseconds"),
         ([SESSION, {**SESSION, "name": 7}], "an event has the name 7, ts 1"),
@@ -91,12 +101,55 @@ def test_other_profiles_are_refused(tmp_path: Path, events: Any, expected: str) 
         boundmark.profile(onnx_model(tmp_path / "m.onnx"), trace=trace)
 
 
+def test_what_control_flow_runs_is_part_of_it(tmp_path: Path) -> None:
+    """The time of a branch stands beside that of its `If`, which contains it."""
+    output = helper.make_tensor_value_info("b", TensorProto.FLOAT, [8, 8])
+    branches = {
+        f"{which}_branch": helper.make_graph(
+            [helper.make_node("MatMul", ["x", "x"], ["b"], name=f"{which}_product")],
+            which, [], [output],
+        )
+        for which in ("then", "else")
+    }  # fmt: skip
+    graph = helper.make_graph(
+        [
+            helper.make_node("If", ["c"], ["a"], name="branch", **branches),
+            helper.make_node("Relu", ["a"], ["y"], name="relu"),
+        ],
+        "graph",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [8, 8]),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, [1]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [8, 8])],
+    )
+    onnx.save(helper.make_model(graph, ir_version=9), tmp_path / "if.onnx")
+    # In the order in which they end, as in real profiles.
+    events = [
+        {**node_event(name, dur), "ts": start + 1000 * run}
+        for run in range(2)
+        for name, start, dur in (("then_product", 7, 90), ("branch", 5, 100), ("relu", 105, 9))
+    ]
+    trace = store(tmp_path / "profile.json", [SESSION, *events])
+    found = boundmark.profile(tmp_path / "if.onnx", trace=trace)
+    assert found.times == {"branch": 100_000, "relu": 9_000}
+    assert found.measurement["repeats"] == 2
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         (b"Start (ns),Duration (ns),CorrId\n7,8,9\n", "a table of nsys stats; expected a trace of"),
         (b"SQLite format 3\0", "an SQLite database, as Nsight Systems exports"),
         (b'"ID","Process ID","Process Name"\n', "a table of Nsight Compute"),
+        (b"Time(%),Total Time (ns),Instances\n", "a table of nsys stats"),
+        (b"NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst\n", "a table of nsys stats"),
+        (b"\nProcessing [a.sqlite] with [b.py]...\nStart (ns),Duration (ns)\n", "of nsys stats"),
+        (b" ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n Time (%)", "of nsys stats"),
+        (b'==PROF== Connected to 7\n"ID","Process ID","Process Name"\n', "of Nsight Compute"),
+        (b'[{"name": "aten::add", "ph": "X"}]', "of another tool in Chrome's format; expected a"),
+        (b'{"displayTimeUnit": "ns", "metadata": {"a": 1}, "traceEvents": []}', "of another tool"),
+        (gzip.compress(b"Start (ns),Duration (ns)\n"), "a table of nsys stats"),
         (b'{"traceEvents": [', "expected a trace of .* as complete JSON; found"),
         (b"\x1f\x8babc", "as complete JSON; found it cannot be decompressed"),
     ],
@@ -115,6 +168,24 @@ def test_nothing_is_run(tmp_path: Path) -> None:
     trace = store(tmp_path / "profile.json", [SESSION])
     with pytest.raises(InvalidInputError, match="provider is given with a trace; expected none"):
         boundmark.profile(onnx_model(tmp_path / "m.onnx"), trace=trace, provider="CPU")
+    with pytest.raises(InvalidInputError, match="threads is given with a trace; expected none"):
+        boundmark.profile(onnx_model(tmp_path / "m.onnx"), trace=trace, threads=2)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nothing_takes_memory(tmp_path: Path, layers: Any, monkeypatch: Any) -> None:
+    """Weights that are not multiplied are not made: traces may come from larger machines."""
+    torch = pytest.importorskip("torch")
+    module, x = layers
+    torch.export.save(torch.export.export(module, (x,)), tmp_path / "net.pt2")
+    trace = recorded(module, (x,), tmp_path / "trace.json")
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=0))
+    with pytest.raises(boundmark.Error, match="GiB, which are free"):
+        boundmark.profile(tmp_path / "net.pt2", torch_device="cpu")
+    found = boundmark.profile(tmp_path / "net.pt2", trace=trace, name="large")
+    assert (found.model, found.measurement["repeats"]) == ("large", 3)
+    with pytest.raises(InvalidInputError, match="dims are given; expected none"):
+        boundmark.profile(tmp_path / "net.pt2", trace=trace, dims={"n": 2})
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +249,22 @@ def test_modules_of_all_kinds_are_joined(tmp_path: Path) -> None:
     assert joined == len(MODULES)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_reshapes_that_copy_take_time(tmp_path: Path) -> None:
+    """Those of transposed tensors do, those of others are views."""
+    torch = pytest.importorskip("torch")
+
+    class Reshapes(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Any) -> Any:
+            return x.reshape(-1, 16).relu().transpose(0, 1).reshape(-1, 8).relu()
+
+    x = torch.randn(64, 32)
+    trace = recorded(Reshapes(), (x,), tmp_path / "trace.json")
+    found = boundmark.profile(Reshapes(), example_inputs=x, trace=trace)
+    reshapes = [time for name, time in found.times.items() if "Reshape" in name]
+    assert [time > 0 for time in reshapes] == [False, True]
+
+
 def on_gpu(*changes: Change) -> dict[str, Any]:
     """Return a trace of `layers` on a GPU: calls, what they launch, and kernels."""
     names = ["linear", "addmm", "relu", "view", "linear", "addmm"]
@@ -211,6 +298,32 @@ def test_a_call_on_a_gpu_takes_what_its_kernels_take(tmp_path: Path, layers: Any
     assert found.base.name == "nvidia-h100"
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_launches_tell_of_which_call_a_kernel_is(tmp_path: Path, layers: Any) -> None:
+    """Where kernels do not say it themselves, by the runtime or the driver."""
+    module, x = layers
+    trace = on_gpu()
+    for at, event in enumerate(trace["traceEvents"][6:]):
+        launch = "cuda_driver" if at else "cuda_runtime"
+        ids = {"External id": event["args"].pop("External id"), "correlation": at}
+        event["args"]["correlation"] = at
+        trace["traceEvents"].append(
+            {"ph": "X", "cat": launch, "name": "launch", "ts": 15, "dur": 1, "args": ids}
+        )
+    found = boundmark.profile(module, example_inputs=x, trace=store(tmp_path / "t.json", trace))
+    assert [time for time in found.times.values() if time] == [10_000, 5_000, 11_000]
+
+
+def _without_ids(trace: dict[str, Any]) -> None:
+    for event in trace["traceEvents"]:
+        del event["args"]
+
+
+def _of_other_operators(trace: dict[str, Any]) -> None:
+    _much_else(trace)
+    trace["traceEvents"][-2]["name"] = "flash::attention"
+
+
 def _other_order(trace: dict[str, Any]) -> None:
     trace["traceEvents"][2]["ts"] = 200
 
@@ -238,7 +351,12 @@ def _no_events(trace: dict[str, Any]) -> None:
     ("change", "expected"),
     [
         (_other_order, r"of 4 calls, the first 2 were found .* then no 'aten::view'; expected a"),
-        (_much_else, "of operators that the model does not have, such as 'others'; expected less"),
+        (_much_else, "66% of its time belongs to no operator of the model, most of it to calls th"),
+        (
+            _of_other_operators,
+            "66% of its time belongs to no operator .* calls that are not the mo",
+        ),
+        (_without_ids, "100% of its time belongs to no operator .* to kernels without a call; exp"),
         (_other_shapes, "the first 0 were found in this order, and then no 'aten::linear'"),
         (_no_events, "traceEvents is no list; expected a trace of torch.profiler"),
     ],
@@ -258,6 +376,7 @@ def test_traces_of_other_models_are_refused(
     [
         ("t.json", '{"schemaVersion":1,"traceEvents":[]}', "it is a trace of torch.profiler; exp"),
         ("t.json", '[\n{"cat" : "Session"}]', "a profile of onnxruntime; expected a model. `boun"),
+        ("t.nsys-rep", "x", "'.nsys-rep', a report of Nsight Systems; expected a model, whose op"),
         ("t.csv", "Start (ns),Duration (ns)\n", "it is a table of nsys stats; expected a model"),
         ("t.json", '{"_class_name": "Flux"}', "the configuration of a model of diffusers; exp"),
         ("t.json", '{"peft_type": "LORA"}', r"an adapter \(LoRA\); expected the folder of its"),
@@ -278,3 +397,9 @@ def test_a_trace_is_no_device(tmp_path: Path) -> None:
     trace = store(tmp_path / "trace.json", {"schemaVersion": 1, "traceEvents": []})
     with pytest.raises(InvalidInputError, match=r"a trace of .*; expected times that"):
         boundmark.load(onnx_model(tmp_path / "m.onnx"), device=str(trace))
+    table = tmp_path / "table.csv"
+    table.write_text("Start (ns),Duration (ns),CorrId\n")
+    with pytest.raises(InvalidInputError, match=r"a table of nsys stats; expected times that"):
+        boundmark.load(onnx_model(tmp_path / "m.onnx"), device=str(table))
+    with pytest.raises(InvalidInputError, match=r"a table of nsys stats; expected times that"):
+        boundmark.solve(tmp_path / "m.onnx", k=2, costs=str(table), quiet=True)
