@@ -55,7 +55,8 @@ class MachineSpeed:
         StoreError
             If it cannot be stored.
         """
-        if time.monotonic() < self._due or (outcome.environment or {}).get("host") != self._host:
+        elsewhere = outcome.environment is not None and outcome.environment["host"] != self._host
+        if time.monotonic() < self._due or elsewhere:
             return
         self._seconds.append(reference_seconds())
         self._file = write_reference_seconds(self._store, self._seconds, self._file)

@@ -199,7 +199,7 @@ _OTHER_SUFFIXES = {
 # Files that tell what another folder is, and what can be read instead.
 _OTHER_FOLDERS = {
     "adapter_config.json": ("an adapter (LoRA)", "the folder of its base model"),
-    "model_index.json": ("a pipeline of diffusers", "one of its models as .onnx or .pt2"),
+    "model_index.json": ("several models of diffusers", "one of them as .onnx or .pt2"),
     "params.json": ("weights in Meta's or Mistral's form", "the config.json of the same model"),
     "saved_model.pb": ("a model of TensorFlow", _CONVERT),
 }

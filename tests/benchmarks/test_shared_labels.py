@@ -75,7 +75,7 @@ def run_into(folder: Path, problem: str, instance: Instance) -> None:
     planned = list(plan_tasks("mine", [source], choices, RunSettings(10.0, 2**30)))
     known = methods(problem)
     with storing(source, folder, lambda planned, outcome: None) as run:
-        run.store([(one, run_here(one.task, known[one.task.method], instance)) for one in planned])
+        run.take([(one, run_here(one.task, known[one.task.method], instance)) for one in planned])
 
 
 def add_papers_rows(folder: Path) -> None:

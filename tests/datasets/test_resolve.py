@@ -191,7 +191,7 @@ def test_unusable_files_are_refused(tmp_path, name, content, expected):
     ("name", "expected"),
     [
         ("adapter_config.json", r"an adapter \(LoRA\); expected the folder of its base model"),
-        ("model_index.json", "a pipeline of diffusers; expected one of its models"),
+        ("model_index.json", "several models of diffusers; expected one of them"),
         ("params.json", "weights in Meta's or Mistral's form; expected the config.json"),
         ("saved_model.pb", "a model of TensorFlow; expected the model as .onnx"),
         ("b.onnx", "is a directory; expected a file in it, such as b.onnx"),
