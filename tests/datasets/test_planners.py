@@ -210,7 +210,7 @@ def test_bad_files(document: Any, expected: str, tmp_path: Path) -> None:
 
 def test_other_json_is_still_an_instance(tmp_path: Path) -> None:
     """What no planner wrote is read as a stored instance, and refused as one."""
-    with pytest.raises(InvalidInputError, match="problem is None; expected"):
+    with pytest.raises(InvalidInputError, match="JSON of no known format, with the fields 'nodes'"):
         loaded({"nodes": []}, tmp_path)
     (tmp_path / "cut.json").write_text(json.dumps(PIPER)[:40])
     with pytest.raises(InvalidInputError, match="expected JSON"):

@@ -77,7 +77,7 @@ def without(column: str) -> list[list[Any]]:
         (sheet(0, "p1", -1.0), "row 2: p1 is '-1.0'; expected a number from 0 to 10"),
         (sheet(0, "p1", "nan"), "row 2: p1 is 'nan'"),
         (sheet(0, "p1", "0.12345678912"), "has 11 digits after the decimal point; expected at mos"),
-        (sheet(0, "p1", 1e15), "expected at most 2.53, so use a coarser tick"),
+        (sheet(0, "p1", 1e15), "is more than 2.53 ticks; expected less, so use a coarser tick"),
         (sheet(0, "mi", 0.5), "row 2: mi is 0.5; expected an integer"),
         (sheet(0, "m1", ""), "row 2: m1 is ''"),
         (sheet(0, "mi", 10.0), "operator '1' takes 10 of memory, more than any device"),
