@@ -24,7 +24,7 @@ CASES = (
     ("onnx-light/inception-v1", "-k", "8"),
     ("regal-style/erdos-renyi-3", "-k", "8"),
     ("shapes/nn-4-train",),
-    ("tessel-models/mt5-nn-32-train",),
+    ("tessel-models/mt5-nn-4-train",),
     ("onnx-light/squeezenet", "--problem", "placement"),
     ("zoo/bert-base", "--problem", "placement"),
     ("onnx-light/inception-v1", "--problem", "ordering"),
