@@ -126,3 +126,17 @@ def main_dtype(
         if operator.flops and given:
             arithmetic[arithmetic_dtype(tensors[given[0]].dtype)] += operator.flops
     return max(arithmetic, key=arithmetic.__getitem__, default="float32")
+
+
+# Of a product or convolution: data, weights and bias.
+_MOST_INPUTS = 3
+
+
+def with_scales(reads: Sequence[int], scales: Iterable[int]) -> tuple[int, ...]:
+    """Return what an operator reads, with the scales of its quantised weights behind all inputs.
+
+    So none of them is taken for a bias. Each stands there once; zero points count as scales.
+    """
+    several = dict.fromkeys(scales)
+    left_out = (LEFT_OUT,) * (_MOST_INPUTS - len(reads)) if several else ()
+    return (*reads, *left_out, *several)

@@ -248,7 +248,7 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
             named = sizes.get(dim.dim_param) if dim.dim_param else None
             if dim.dim_param and named is None:
                 named = computed_size(dim.dim_param, others)
-            if named is not None and named >= 0:
+            if named is not None and 0 <= named <= LARGEST_SIZE:
                 dim.dim_value = named
             elif dim.HasField("dim_value") and dim.dim_value < 0:
                 # Some exporters mark what is open so.

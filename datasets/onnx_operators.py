@@ -20,7 +20,7 @@ import onnx.shape_inference
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from boundmark.problems.computation_graph import ELEMENT_BITS, AttributeValue, Shape, Tensor
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 
 # Of integers that operators are set to, such as axes; longer lists are data.
 MOST_VALUES = 64
@@ -173,9 +173,24 @@ def typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, KnownType]]:
             yield value.name, (tuple(d.dim_value for d in kind.shape.dim), kind.elem_type)
 
 
+# Of one dimension, as ONNX stores it.
+LARGEST_EXTENT = 2**63 - 1
+
+
 def set_type(value: ValueInfoProto, kind: KnownType) -> None:
-    """State the type of a tensor."""
+    """State the type of a tensor.
+
+    Raises
+    ------
+    InvalidInputError
+        If a dimension is too large to be stored.
+    """
     shape, element = kind
+    if max(shape, default=0) > LARGEST_EXTENT:
+        raise InvalidInputError(
+            f"tensor {quoted(value.name)} would have a size of {max(shape)}; expected at most "
+            "2^63 - 1."
+        )
     value.type.tensor_type.elem_type = element
     value.type.tensor_type.ClearField("shape")
     value.type.tensor_type.shape.SetInParent()

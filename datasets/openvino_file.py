@@ -6,7 +6,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from boundmark.datasets.file_format import Notes, main_dtype
+from boundmark.datasets.file_format import Notes, main_dtype, with_scales
 from boundmark.datasets.openvino_operators import (
     Layer,
     Port,
@@ -30,9 +30,6 @@ from boundmark.problems.files import naming, read_bytes
 
 # Layers that are no operators.
 INPUTS, CONSTANTS, RESULTS = ("Parameter",), ("Const", "Constant"), ("Result",)
-
-# Of a product or convolution: data, weights and bias.
-MOST_INPUTS = 3
 
 # Elements of more bits are numbers themselves.
 QUANTISED_BITS = 8
@@ -96,10 +93,7 @@ def _graph(layers: list[Layer], edges: dict[Port, Port]) -> ComputationGraph:
             sources = [edges.get((layer.number, port)) for port in layer.inputs]
             beside = [one for x in sources if x in stored for one in stored[x].beside]
             reads = tuple(LEFT_OUT if x is None else tensor(x, layer) for x in sources)
-            if beside:
-                # Behind the place of a bias, so that none is taken for one.
-                reads += (LEFT_OUT,) * (MOST_INPUTS - len(reads))
-                reads += tuple(map(tensor, dict.fromkeys(beside)))
+            reads = with_scales(reads, map(tensor, dict.fromkeys(beside)))
             used = [(layer.number, port) for port in layer.outputs if (layer.number, port) in read]
             writes = tuple(map(tensor, used))
             operators.append(_operator(layer, name, reads, writes, tensors, notes))

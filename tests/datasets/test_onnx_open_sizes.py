@@ -218,3 +218,34 @@ def test_a_reshape_that_does_not_fit_is_refused(shape: list[int]) -> None:
     nodes = [helper.make_node("Reshape", ["x"], ["y"], shape=shape)]
     with pytest.raises(InvalidInputError, match="the shape of tensor 'y' is unknown"):
         of_model(model(nodes, {"x": [2, 4]}, {"y": None}, version=3))
+
+
+HUGE = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("node", "inputs", "version"),
+    [
+        (helper.make_node("NonZero", ["x"], ["y"]), {"x": [HUGE] * 3}, 17),
+        (
+            helper.make_node("NonMaxSuppression", ["b", "x"], ["y"]),
+            {"b": [HUGE, HUGE, 4], "x": [HUGE] * 3},
+            17,
+        ),
+        (helper.make_node("Concat", ["x", "x"], ["y"], axis=0), {"x": [2**62 + 1]}, 3),
+    ],
+    ids=["all elements", "all boxes", "both"],
+)
+def test_sizes_beyond_64_bits_are_refused(
+    node: NodeProto, inputs: dict[str, Any], version: int
+) -> None:
+    """However large inputs claim to be, the tensor is named."""
+    with pytest.raises(InvalidInputError, match=r"tensor 'y' would have a size of .*; expected at"):
+        of_model(model([node], inputs, {"y": None}, version=version))
+
+
+def test_sizes_of_outputs_that_nobody_could_store_are_inferred() -> None:
+    """An expression is one that an exporter has written; the operator knows better."""
+    node = helper.make_node("Relu", ["x"], ["y"])
+    graph = of_model(model([node], {"x": ["a"]}, {"y": ["99999999999*99999999999*a"]}), {"a": 7})
+    assert shape_of(graph, "y") == (7,)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from boundmark.datasets.file_format import main_dtype
+from boundmark.datasets.file_format import main_dtype, with_scales
 from boundmark.datasets.zoo.export.aten import CHECKS, NOTHING, RULES, SAME, AtenRule, rule_of
 from boundmark.problems.computation_graph import (
     LEFT_OUT,
@@ -290,9 +290,6 @@ _DEQUANTISING = frozenset(
 # Bits of an element that is stored, or packed into larger ones.
 _QUANTISED_BITS = (2, 4, 8)
 
-# Of a product or convolution: data, weights and bias.
-_MOST_INPUTS = 3
-
 
 def _note_stored(recorded: _Recorded, number: int, reads: Sequence[int]) -> None:
     """Note of a constant where its elements are stored, if it is computed from quantised ones."""
@@ -338,9 +335,7 @@ def _as_stored(recorded: _Recorded, reads: Sequence[int], name: str) -> tuple[in
         beside += chain[1:]
         if at == 0:
             recorded.arithmetic[name] = tensor.dtype
-    if beside:
-        found += [LEFT_OUT] * (_MOST_INPUTS - len(found))
-    return (*found, *dict.fromkeys(beside))
+    return with_scales(found, beside)
 
 
 def _packet(target: Any) -> str:
