@@ -288,21 +288,6 @@ def baseline(session: nox.Session) -> None:
 
 
 @nox.session
-def viprchk(session: nox.Session) -> None:
-    """Let viprchk, which others wrote, confirm exported trees; skipped where it is not found.
-
-    It is the program of github.com/scipopt/vipr; pass its path, `-- path/to/viprchk`, if it is not
-    on the PATH.
-    """
-    path = session.posargs[0] if session.posargs else "viprchk"
-    found = shutil.which(path)
-    if found is None:
-        session.skip(f"there is no program {path!r}")
-    install(session, "test")
-    session.run("pytest", "tests/bounds/pipeline/test_viprchk.py", env={"VIPRCHK": found})
-
-
-@nox.session
 def library(session: nox.Session) -> None:
     """Let the checker see the library, all of it or a part: `-- --part 3/7`; see `--help`."""
     install(session)

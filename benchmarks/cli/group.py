@@ -11,7 +11,6 @@ from boundmark.benchmarks.cli.compare import baseline, compare
 from boundmark.benchmarks.cli.conformance import conformance
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
-from boundmark.benchmarks.cli.export import export
 from boundmark.benchmarks.cli.graphs import export_graph, show
 from boundmark.benchmarks.cli.library import library
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
@@ -98,7 +97,6 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
         baseline,
         merge,
         query,
-        export,
         library,
         solve,
         evaluate,

@@ -20,7 +20,7 @@ BREAKAGES = {
 def neighbour(request: pytest.FixtureRequest, tmp_path: Path) -> Boundmark:
     """Return the command line beside a package that is broken in every group."""
     value, code = BREAKAGES[request.param]
-    groups = ("problems", "methods", "datasets", "answers", "commands", "exporters")
+    groups = ("problems", "methods", "datasets", "answers", "commands")
     install(tmp_path, "broken", {f"boundmark.{group}": {"it": value} for group in groups}, code)
     return boundmark_with(tmp_path)
 
