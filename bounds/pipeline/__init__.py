@@ -127,16 +127,6 @@ REACH = Method(
     version=4,
 )
 
-FORWARD_GREEDY = Method(
-    name="forward-greedy",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Stage after stage, each the best that a threshold allows, by branch and bound.",
-    run=Deferred("boundmark.bounds.pipeline.forward_greedy:run"),
-    seeded=True,
-    version=2,
-)
-
 CERTIFY = Method(
     name="certify",
     problem="pipeline",
@@ -202,7 +192,6 @@ METHODS: tuple[Method, ...] = (
     IDEAL_DP,
     TOWER_DP,
     REACH,
-    FORWARD_GREEDY,
     CERTIFY,
     BOTTLENECK,
     BOTTLENECK_GUESS,
