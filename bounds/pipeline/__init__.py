@@ -67,26 +67,8 @@ MIP_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
-    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_mip_tree"),
+    run=Deferred("boundmark.bounds.pipeline.trees.mip_tree:run"),
     version=4,
-)
-
-BOTTLENECK_TREE = Method(
-    name="bottleneck-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Branch and bound on the strengthened three-superblock program, every leaf certified.",
-    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_tree"),
-    version=3,
-)
-
-BOTTLENECK_GUESS_TREE = Method(
-    name="bottleneck-guess-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Certified branch and bound on three superblocks, for each position of the middle one.",
-    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_guess_tree"),
-    version=3,
 )
 
 PIVOT_TREE = Method(
@@ -94,7 +76,7 @@ PIVOT_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Certified branch and bound for each position of the stage of one node.",
-    run=Deferred("boundmark.bounds.pipeline.pivot_tree:run"),
+    run=Deferred("boundmark.bounds.pipeline.trees.pivot_tree:run"),
     seeded=True,
     version=3,
 )
@@ -135,7 +117,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=29,
+    version=30,
 )
 
 BOTTLENECK = Method(
@@ -143,7 +125,7 @@ BOTTLENECK = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock program: a stage, what is before and after it ([MTPP24], 3.2).",
-    run=Deferred("boundmark.bounds.pipeline.bottleneck:run_bottleneck"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_bottleneck"),
     params={"solver": "highs"},
 )
 
@@ -152,7 +134,7 @@ BOTTLENECK_GUESS = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.bottleneck:run_bottleneck_guess"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_bottleneck_guess"),
     params={"solver": "highs"},
     version=2,
 )
@@ -162,7 +144,7 @@ EXACT = Method(
     problem="pipeline",
     kind="exact",
     summary="The exact program as printed ([MTPP24], Figure 3).",
-    run=Deferred("boundmark.bounds.pipeline.exact:run_exact"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_exact"),
     params={"solver": "highs"},
 )
 
@@ -171,7 +153,7 @@ EXACT_STRONG = Method(
     problem="pipeline",
     kind="exact",
     summary="The exact program with stronger cut constraints, stage windows, cutoff and floor.",
-    run=Deferred("boundmark.bounds.pipeline.exact:run_exact_strong"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_exact_strong"),
     params={"solver": "highs"},
     version=2,
     seeded=True,
@@ -186,8 +168,6 @@ METHODS: tuple[Method, ...] = (
     PACKING,
     CUT_TREE,
     MIP_TREE,
-    BOTTLENECK_TREE,
-    BOTTLENECK_GUESS_TREE,
     PIVOT_TREE,
     IDEAL_DP,
     TOWER_DP,

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.tree.superblocks import PrefixWeights, Superblocks
+from boundmark.bounds.pipeline.trees.relaxation import PrefixWeights, Superblocks
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
@@ -38,20 +38,11 @@ class Weights:
     moves: IntArray
 
     @classmethod
-    def unmoved(cls, graph: PipelineGraph, shares: IntArray) -> "Weights":
-        """Return the shares as they are."""
-        return cls(shares, np.zeros(graph.dag.edges, dtype=np.int64))
-
-    @classmethod
-    def moved(cls, graph: PipelineGraph, threshold: int, part: float = 0.3) -> "Weights":
-        """Return work in parts of a threshold, moved to the consumers.
-
-        Parameters
-        ----------
-        part
-            Of a tensor's transfer, how much is moved along it if its producer has as much.
-        """
+    def moved(cls, graph: PipelineGraph, threshold: int) -> "Weights":
+        """Return work in parts of a threshold, some of it moved to the consumers."""
         dag = graph.dag
+        # Of a tensor's transfer, how much is moved along it if its producer has as much.
+        part = 0.3
         weights = scaled(graph.work, threshold).tolist()
         most = (scaled(graph.transfer, threshold) * part).astype(np.int64).tolist()
         moves = np.zeros(dag.edges, dtype=np.int64)
