@@ -16,8 +16,7 @@ from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights
 from boundmark.bounds.pipeline.packing.tensors import ANY, Tensors
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
-from boundmark.bounds.pipeline.tower_dp import towers
-from boundmark.bounds.pipeline.tower_search import TowerSearch
+from boundmark.bounds.pipeline.tower_dp import TowerSearch, towers
 from boundmark.bounds.pipeline.trees.pivot_tree import Positions, widest_span
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.problems.arrays import frozen
