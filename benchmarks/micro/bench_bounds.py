@@ -86,10 +86,11 @@ class ShareProofs:
         self.table.certificate(instance, "share")
 
     def time_first_flows(self) -> None:
-        replace(self.table, solver=MinimumCuts(self.instance.graph)).flows(self.table.bound(8))
+        table = replace(self.table, solver=MinimumCuts(self.instance.graph))
+        table.flows_in_time(self.table.bound(8), Budget(1e6))
 
     def time_flows_that_are_kept(self) -> None:
-        self.table.flows(self.table.bound(9))
+        self.table.flows_in_time(self.table.bound(9), Budget(1e6))
 
 
 class Separation:
