@@ -1,4 +1,4 @@
-"""`ideal-dp`: the optimum over chains of down-sets (ideals), for graphs that have few of them.
+"""`ideal-dp`: dynamic programming over down-sets (ideals), for graphs that have few of them.
 
 A partition whose quotient graph is acyclic is a chain of at most k ideals. Models are long and
 narrow, and many have little more ideals than nodes, where the dynamic program over pairs of ideals
@@ -204,7 +204,7 @@ def without(graph: PipelineGraph, nodes: Sequence[int]) -> tuple[PipelineGraph, 
 
 
 class PlainIdealSearch:
-    """Finds the least cost of a bottleneck stage over chains of down-sets, for any k.
+    """Search for the optimum over chains of down-sets in plain Python, for any k.
 
     A stage is what one down-set has beyond another. All stages that cost no more than `most_cost`
     are listed once; whether k of them suffice under a threshold is a breadth-first search, and the

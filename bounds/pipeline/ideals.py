@@ -1,4 +1,4 @@
-"""Down-sets (ideals) of a graph, and the shortest chain of them whose stages meet a threshold.
+"""Compiled search for the fewest stages within a threshold, as chains of down-sets (ideals).
 
 A partition whose quotient graph is acyclic is a chain of ideals, from the empty set to all nodes;
 its stages are the differences between neighbours. So the fewest stages g(I) of cost at most t that

@@ -1,4 +1,4 @@
-"""`share`: no stage holds more than its share of the work, counted node by node.
+"""`share`: bounds by the part of a stage that each node takes, with the tensors around it.
 
 Let io_v(t) be a lower bound on the tensor cost io(S) of every stage S that contains v and costs at
 most t. Within such a stage, ``work(S) <= t - io(S) <= t - io_v(t)`` for each v in S, so that
@@ -187,7 +187,7 @@ def _certificate(
 
 
 def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | None:
-    """Return positions whose io bounds refute a threshold, None if all together do not.
+    """Return positions of few nodes whose io bounds refute a threshold, None if all do not.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`tower-dp`: the optimum over chains of pairs of down-sets, for graphs with parallel towers.
+"""`tower-dp`: dynamic programming over pairs of down-sets, for graphs with two parallel towers.
 
 Models with an encoder for images beside one for texts have few down-sets in each tower, but the
 product of both numbers in all, too many for `ideal-dp`. A stage has an interval of down-sets in the

@@ -98,11 +98,11 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     # Of a large graph, the context takes part of a second.
     with suppress(OutOfTimeError):
         context = Context.of(instance, budget)
-        ClosingIn(context, best).run()
+        ThresholdSearch(context, best).run()
 
 
-class ClosingIn:
-    """Search from both sides: raise the bound, lower the best cost, until they meet."""
+class ThresholdSearch:
+    """Search that raises the bound and lowers the best cost, round by round, until they meet."""
 
     def __init__(self, context: Context, best: Best) -> None:
         self._context, self._best = context, best
@@ -119,7 +119,7 @@ class ClosingIn:
             for effort in ROUNDS_OF_MANY_STAGES if is_many else ROUNDS:
                 if self._is_closed:
                     break
-                self._round(effort)
+                self._run_round(effort)
                 self._improve(max(effort.branchings, FEW_BRANCHINGS))
         self._report()
 
@@ -132,7 +132,8 @@ class ClosingIn:
     def _is_closed(self) -> bool:
         return self._refuted >= self._best.objective - 1
 
-    def _round(self, effort: Round) -> None:
+    def _run_round(self, effort: Round) -> None:
+        """Try thresholds until the refuted one is close enough to the least that stands."""
         best, is_first, slack = self._best, True, 0.0
         # Where the first threshold is in the gap. For long steps it is lower: a failure takes long,
         # and much is rarely refuted.

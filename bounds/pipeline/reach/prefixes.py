@@ -1,4 +1,4 @@
-"""Weights of a pipeline's prefixes: of the nodes, bounds on them, and the windows that follow.
+"""Bounds on what the first stages of a pipeline, its prefixes, weigh, and windows that follow.
 
 Weights are the nodes' work, partly moved along the tensors. A prefix that cuts expensive tensors is
 worth less than its work says, because the stages to come have to read them. Weights that are moved
@@ -77,7 +77,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """The reflexive and transitive closure of a graph, of which large ones take part of a second.
+    """The reflexive and transitive closure of a graph: part of a second for large ones.
 
     Attributes
     ----------

@@ -223,7 +223,7 @@ class Program:
 
 @dataclass(eq=False)
 class Leaf:
-    """A part of the search space: a leaf of the tree until it is branched on.
+    """Partitions within windows: a leaf of the tree until it is branched on.
 
     Attributes
     ----------

@@ -371,7 +371,7 @@ def guess_model(graph: PipelineGraph, k: int, guess: int) -> LinearModel:
 
 
 def exact_columns(graph: PipelineGraph, k: int) -> SuperblockColumns:
-    """Return the columns of both formulations."""
+    """Return the columns of `exact` and `exact-strong`."""
     return SuperblockColumns(graph, superblocks=k, costed=tuple(range(1, k + 1)))
 
 

@@ -90,7 +90,7 @@ def choose_branching(
 
 
 def heaviest(undecided: FloatArray, weights: IntArray) -> int:
-    """Return the most undecided, by weight; if none of any weight is, the most undecided."""
+    """Return the index of what is most undecided, by weight, or where no weight is, without."""
     best = int(np.argmax(undecided * weights))
     return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
 

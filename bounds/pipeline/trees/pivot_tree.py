@@ -276,7 +276,7 @@ class Positions:
 
 
 def _completed(dag: Dag, plane: Plane, is_early: bool) -> IntArray:
-    """Return a superblock for each node, those that a solution leaves open beside their neighbours.
+    """Return a superblock for each node; those that a solution leaves open join their neighbours.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
 
 
 def widest_span(graph: PipelineGraph) -> int | None:
-    """Return the node that edges of most transfer span; None if no edge spans a node.
+    """Return the node that tensors of most transfer lead past; None if no tensor passes a node.
 
     Much comes before it and much after: beside a single large tensor there is little to say.
     """

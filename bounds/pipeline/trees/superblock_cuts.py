@@ -59,7 +59,7 @@ class Costs:
 
     @classmethod
     def of(cls, graph: PipelineGraph) -> "Costs":
-        """Choose the unit."""
+        """Return costs in the smallest unit in which flows can add them up."""
         all_costs = sum(int(array.sum()) for array in (graph.work, graph.param_load))
         # A tensor pays for leaving and entering any of the superblocks.
         unit = 1 + (all_costs + 4 * int(graph.transfer.sum())) // MOST_UNITS
@@ -153,7 +153,7 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """A solution of a cut: bounds for all multipliers of costs and overflow, from above.
+    """A cutting plane, from a minimum cut: what multipliers of costs and overflow prove at most.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class SuperblockCuts:
         self._not_before, self._inside, self._not_after = vertices
         self._is_after = ~self._is_free & (self._not_after != SOURCE)
         edges, u, w = np.arange(dag.edges), dag.sources, dag.targets
-        parts = _Parts(costs, 1 + max(SINK, int(vertices.max())))
+        parts = _ArcBuilder(costs, 1 + max(SINK, int(vertices.max())))
         parts.add("edge", 3 * edges + BEFORE, self._not_before[u], self._not_before[w])
         parts.add("edge", 3 * edges + MIDDLE, self._not_after[w], self._not_after[u])
         parts.add_tensors("leaves", BEFORE, edges, self._not_before[w], self._not_before[u])
@@ -421,8 +421,8 @@ class _Arcs:
     number: IntArray
 
 
-class _Parts:
-    """Builder of arcs, each from what must not be on the source's side alone.
+class _ArcBuilder:
+    """Builder of the network's arcs, each for a row of the program, or for several of one tensor.
 
     Parameters
     ----------
