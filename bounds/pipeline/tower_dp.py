@@ -240,7 +240,9 @@ class TowerSearch:
         self._k = min(k, inside + beside)
         order = sorted(range(beside), key=pairs.outer_rest.__getitem__)
         self._tables = Tables(
-            *map(_by_end, (pairs.plain, pairs.reading, pairs.alone)),
+            _by_end(pairs.plain),
+            _by_end(pairs.reading),
+            _by_end(pairs.alone),
             _starts([stages.after for stages in pairs.stages]),
             _joined([stages.after for stages in pairs.stages]),
             _joined([stages.cost for stages in pairs.stages]),
