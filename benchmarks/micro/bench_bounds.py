@@ -15,10 +15,9 @@ from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
 from boundmark.bounds.pipeline.packing.set_weights import SetWeights
 from boundmark.bounds.pipeline.packing.tensors import ANY, Tensors
-from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
-from boundmark.bounds.pipeline.tower_dp import towers
-from boundmark.bounds.pipeline.tower_search import TowerSearch
+from boundmark.bounds.pipeline.tower_dp import TowerSearch, towers
+from boundmark.bounds.pipeline.trees.pivot_tree import Positions, widest_span
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate, Claim
@@ -87,10 +86,11 @@ class ShareProofs:
         self.table.certificate(instance, "share")
 
     def time_first_flows(self) -> None:
-        replace(self.table, solver=MinimumCuts(self.instance.graph)).flows(self.table.bound(8))
+        table = replace(self.table, solver=MinimumCuts(self.instance.graph))
+        table.flows_in_time(self.table.bound(8), Budget(1e6))
 
     def time_flows_that_are_kept(self) -> None:
-        self.table.flows(self.table.bound(9))
+        self.table.flows_in_time(self.table.bound(9), Budget(1e6))
 
 
 class Separation:

@@ -4,7 +4,7 @@ import json
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context
-from boundmark.bounds.pipeline.reach.greedy import Greedy
+from boundmark.bounds.pipeline.reach.method import Greedy
 from boundmark.datasets.pipeline.cells import load
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
@@ -40,7 +40,7 @@ class Reach:
         self._attempt()
 
     def time_greedy(self, k: int) -> None:
-        Greedy(self.context, int(MET * self.mean), "upper", 1.0, BRANCHINGS).partition()
+        Greedy(self.context, int(MET * self.mean), 1.0, BRANCHINGS).partition()
 
     def time_check(self, k: int) -> None:
         checker.check_certificate(self.instance, self.certificate)
@@ -53,8 +53,6 @@ class Reach:
 
     def _attempt(self) -> Attempt:
         threshold = int(REFUTED[self.sample.k] * self.mean)
-        amounts = self.context.amounts(threshold)
-        assert amounts is not None
-        attempt = Attempt(self.context, threshold, amounts)
+        attempt = Attempt(self.context, threshold)
         attempt.forward(BRANCHINGS)
         return attempt

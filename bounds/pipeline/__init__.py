@@ -67,26 +67,8 @@ MIP_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
-    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_mip_tree"),
+    run=Deferred("boundmark.bounds.pipeline.trees.mip_tree:run"),
     version=4,
-)
-
-BOTTLENECK_TREE = Method(
-    name="bottleneck-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Branch and bound on the strengthened three-superblock program, every leaf certified.",
-    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_tree"),
-    version=3,
-)
-
-BOTTLENECK_GUESS_TREE = Method(
-    name="bottleneck-guess-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Certified branch and bound on three superblocks, for each position of the middle one.",
-    run=Deferred("boundmark.bounds.pipeline.tree.methods:run_bottleneck_guess_tree"),
-    version=3,
 )
 
 PIVOT_TREE = Method(
@@ -94,7 +76,7 @@ PIVOT_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Certified branch and bound for each position of the stage of one node.",
-    run=Deferred("boundmark.bounds.pipeline.pivot_tree:run"),
+    run=Deferred("boundmark.bounds.pipeline.trees.pivot_tree:run"),
     seeded=True,
     version=3,
 )
@@ -127,16 +109,6 @@ REACH = Method(
     version=4,
 )
 
-FORWARD_GREEDY = Method(
-    name="forward-greedy",
-    problem="pipeline",
-    kind="heuristic",
-    summary="Stage after stage, each the best that a threshold allows, by branch and bound.",
-    run=Deferred("boundmark.bounds.pipeline.forward_greedy:run"),
-    seeded=True,
-    version=2,
-)
-
 CERTIFY = Method(
     name="certify",
     problem="pipeline",
@@ -145,7 +117,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=29,
+    version=30,
 )
 
 BOTTLENECK = Method(
@@ -153,7 +125,7 @@ BOTTLENECK = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock program: a stage, what is before and after it ([MTPP24], 3.2).",
-    run=Deferred("boundmark.bounds.pipeline.bottleneck:run_bottleneck"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_bottleneck"),
     params={"solver": "highs"},
 )
 
@@ -162,7 +134,7 @@ BOTTLENECK_GUESS = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.bottleneck:run_bottleneck_guess"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_bottleneck_guess"),
     params={"solver": "highs"},
     version=2,
 )
@@ -172,7 +144,7 @@ EXACT = Method(
     problem="pipeline",
     kind="exact",
     summary="The exact program as printed ([MTPP24], Figure 3).",
-    run=Deferred("boundmark.bounds.pipeline.exact:run_exact"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_exact"),
     params={"solver": "highs"},
 )
 
@@ -181,7 +153,7 @@ EXACT_STRONG = Method(
     problem="pipeline",
     kind="exact",
     summary="The exact program with stronger cut constraints, stage windows, cutoff and floor.",
-    run=Deferred("boundmark.bounds.pipeline.exact:run_exact_strong"),
+    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_exact_strong"),
     params={"solver": "highs"},
     version=2,
     seeded=True,
@@ -196,13 +168,10 @@ METHODS: tuple[Method, ...] = (
     PACKING,
     CUT_TREE,
     MIP_TREE,
-    BOTTLENECK_TREE,
-    BOTTLENECK_GUESS_TREE,
     PIVOT_TREE,
     IDEAL_DP,
     TOWER_DP,
     REACH,
-    FORWARD_GREEDY,
     CERTIFY,
     BOTTLENECK,
     BOTTLENECK_GUESS,

@@ -10,16 +10,13 @@ once the best bound is the cost of the best partition, or of one that is known.
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cache, partial
-
-import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline import (
     ideal_dp,
     node_cut,
-    pivot_tree,
     separation,
     share,
     tower_dp,
@@ -29,13 +26,13 @@ from boundmark.bounds.pipeline.cut_tree import method as cut_tree
 from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.packing.method import PackingSettings
 from boundmark.bounds.pipeline.packing.shared import SharedWeights
-from boundmark.bounds.pipeline.quick_partition import quick_partition
+from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
 from boundmark.bounds.pipeline.reach import method as reach
 from boundmark.bounds.pipeline.share import GrowingTable, ShareTable
-from boundmark.bounds.pipeline.tree import methods as trees
+from boundmark.bounds.pipeline.trees import mip_tree, pivot_tree
 from boundmark.bounds.portfolio import PortfolioSettings, Run, run_by_turns
-from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.graph_statistics import depth
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -43,70 +40,38 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 @dataclass(frozen=True)
 class CertifySettings:
-    """Settings of `certify`: which methods run, and in which order they begin.
+    """Settings of `certify`: where `cut-tree` takes part early.
 
     Attributes
     ----------
-    ideals_fraction
-        Part of the time for `ideal-dp`, at most: where it applies, it usually takes far less.
-    towers_fraction
-        Part of the time that is left then for `tower-dp`: where it applies, nothing else proves as
-        much.
-    start_fraction
-        Part of the time for a quick partition, unless a cost is known.
-    separated
-        If `separation` proves more than this multiple of the mean work, tensors wait for long, as
-        in training, and `pivot-tree` takes part.
-    widest_long_graph
-        A graph is long if it has at most so many nodes for each node of a longest path: models
-        have 1 to 3, random graphs 5 and more.
-    far_cost
-        If a quick partition costs this multiple of the bound of `share`, transfers outweigh work.
     most_edges_far
         `cut-tree` begins on wide graphs where transfers outweigh work and that have more edges for
         each stage, unless there are few stages. It proves most there, and `packing` elsewhere.
-    most_edges, packing_stages
+    most_edges
         On other wide graphs with more edges for each stage, `cut-tree` comes second, after
-        `packing`, up to so many stages, and begins where there are more, or the graph is dense.
+        `packing`, up to four stages, and begins where there are more, or the graph is dense.
     dense
         A graph is dense if it has an edge for more than this part of the pairs of nodes.
-    few_stages
-        Number of stages up to which `mip-tree` begins on wide graphs.
-    packing
-        Settings of `packing`: here it proves something early, so that others can be compared with
-        it, and computes weights again later.
-    portfolio
-        Length of turns, and who gets them, on wide graphs.
-    by_cuts
-        The same where `cut-tree` begins: in a long run, one of its trees may take half of its time,
-        during which its bound stays the same though it does not stall.
-    long_graph
-        The same on long ones, where cuts and programs of the other methods take seconds.
     """
 
-    ideals_fraction: float = 0.5
-    towers_fraction: float = 0.8
-    start_fraction: float = 0.02
-    separated: float = 1.05
-    widest_long_graph: int = 4
-    far_cost: float = 1.3
     most_edges_far: float = 12.0
     most_edges: float = 100.0
-    packing_stages: int = 4
     dense: float = 0.065
-    few_stages: int = 3
-    packing: PackingSettings = field(
-        default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
-    )
-    portfolio: PortfolioSettings = field(
-        default_factory=lambda: PortfolioSettings(alone_seconds=10.0, hoped_part=0.5)
-    )
-    by_cuts: PortfolioSettings = field(
-        default_factory=lambda: PortfolioSettings(alone_seconds=10.0, hoped_part=0.5, patience=0.75)
-    )
-    long_graph: PortfolioSettings = field(
-        default_factory=lambda: PortfolioSettings(others_part=0.0)
-    )
+
+
+# Here, `packing` proves something early, so that others can be compared with it, and computes
+# weights again later.
+EARLY_PACKING = PackingSettings(weighing_fraction=0.25, easy=0.03)
+
+# Length of turns, and who gets them, on wide graphs.
+TURNS = PortfolioSettings(alone_seconds=10.0, hoped_part=0.5)
+
+# The same where `cut-tree` begins: in a long run, one of its trees may take half of its time,
+# during which its bound stays the same though it does not stall.
+TURNS_BY_CUTS = replace(TURNS, patience=0.75)
+
+# The same on long graphs, where cuts and programs of the other methods take seconds.
+TURNS_ON_LONG_GRAPHS = PortfolioSettings(others_part=0.0)
 
 
 def run(
@@ -128,17 +93,21 @@ def run(
     mean = best.certified
     with suppress(UnsupportedError):
         separation.run(instance, budget, seed, best)
-    is_separated = best.certified > settings.separated * mean
-    # A method may refuse the graph: too many down-sets, or beyond the checker's limits.
+    # Then tensors wait for long, as in training, and `pivot-tree` takes part.
+    is_separated = best.certified > 1.05 * mean
+    # A method may refuse the graph: too many down-sets, or beyond the checker's limits. Where
+    # `ideal-dp` applies, it usually takes far less than half of the time.
     with suppress(UnsupportedError):
-        ideal_dp.run(instance, budget.part(settings.ideals_fraction), seed, best, ideals=ideals)
+        ideal_dp.run(instance, budget.part(0.5), seed, best, ideals=ideals)
     if best.is_proven or budget.is_spent():
         return
+    # Where `tower-dp` applies, nothing else proves as much.
     with suppress(UnsupportedError):
-        tower_dp.run(instance, budget.part(settings.towers_fraction), seed, best)
+        tower_dp.run(instance, budget.part(0.8), seed, best)
     if best.is_proven or budget.is_spent():
         return
-    is_long = _is_long(instance.graph.dag, settings)
+    # Models have 1 to 3 nodes for each node of a longest path, random graphs 5 and more.
+    is_long = instance.nodes <= 4 * depth(instance.graph.dag)
     growing = cache(GrowingTable)
 
     def tables(graph: PipelineGraph, budget: Budget) -> ShareTable:
@@ -149,19 +118,15 @@ def run(
         node_cut.run(instance, budget, seed, best)
     if not is_long:
         share.run(instance, budget, seed, best, tables=tables)
-    start = None
-    if math.isinf(best.objective):
-        floor = int(best.certified)
-        part = budget.part(settings.start_fraction)
-        start = quick_partition(instance, seed, part, floor)
-        best.solution(start)
-    is_far = best.objective >= settings.far_cost * best.certified
+    start = start_from_quick_partition(instance, seed, budget, best)
+    # Then transfers outweigh work.
+    is_far = best.objective >= 1.3 * best.certified
     names = _names(instance, is_long, is_separated, is_far, settings)
     shared = SharedWeights(start)
-    methods = {name: _run(name, instance, seed, tables, shared, settings) for name in names}
-    turns = settings.long_graph if is_long else settings.portfolio
+    methods = {name: _run(name, instance, seed, tables, shared) for name in names}
+    turns = TURNS_ON_LONG_GRAPHS if is_long else TURNS
     if names[0] == "cut-tree":
-        turns = settings.by_cuts
+        turns = TURNS_BY_CUTS
     run_by_turns(methods, instance, budget, best, turns)
 
 
@@ -175,19 +140,19 @@ def _names(
     """Return the methods that may suit a graph, those expected to prove most first."""
     if is_long:
         first = ("pivot-tree", "reach") if is_separated else ("reach",)
-        return (*first, "share", "bottleneck-tree", "mip-tree", "packing", "bottleneck-guess-tree")
+        return (*first, "share", "mip-tree", "packing")
     most_edges = settings.most_edges_far if is_far else settings.most_edges
     dag = instance.graph.dag
     has_many_edges = dag.edges > most_edges * instance.k
     is_dense = dag.edges > settings.dense * math.comb(dag.nodes, 2)
     if_many_edges = ("cut-tree",) if has_many_edges else ()
-    if instance.k <= settings.few_stages:
+    if instance.k <= 3:
         most = "mip-tree", "packing", *if_many_edges
-    elif is_far or is_dense or instance.k > settings.packing_stages:
+    elif is_far or is_dense or instance.k > 4:
         most = *if_many_edges, "packing", "mip-tree"
     else:
         most = "packing", *if_many_edges, "mip-tree"
-    return (*most, "bottleneck-tree", "bottleneck-guess-tree", "reach")
+    return (*most, "reach")
 
 
 def _run(
@@ -196,35 +161,14 @@ def _run(
     seed: int,
     tables: share.Tables,
     shared: SharedWeights,
-    settings: CertifySettings,
 ) -> Run:
     """Return a method with all but budget and progress."""
-    takes_tables: dict[str, Callable[..., None]] = {
-        "share": share.run,
-        "packing": partial(packing.run, settings=settings.packing, shared=shared),
-        "cut-tree": partial(cut_tree.run, shared=shared),
-        "mip-tree": trees.run_mip_tree,
-        "bottleneck-tree": trees.run_bottleneck_tree,
-        "bottleneck-guess-tree": trees.run_bottleneck_guess_tree,
+    runs: dict[str, Callable[..., None]] = {
+        "share": partial(share.run, tables=tables),
+        "packing": partial(packing.run, tables=tables, settings=EARLY_PACKING, shared=shared),
+        "cut-tree": partial(cut_tree.run, tables=tables, shared=shared),
+        "mip-tree": partial(mip_tree.run, tables=tables),
+        "reach": reach.run,
+        "pivot-tree": pivot_tree.run,
     }
-    others: dict[str, Callable[..., None]] = {"reach": reach.run, "pivot-tree": pivot_tree.run}
-
-    def run(budget: Budget, best: Best) -> None:
-        if name in takes_tables:
-            takes_tables[name](instance, budget, seed, best, tables=tables)
-        else:
-            others[name](instance, budget, seed, best)
-
-    return run
-
-
-def _is_long(dag: Dag, settings: CertifySettings) -> bool:
-    """Whether the graph is long: few nodes for each node of a longest path."""
-    depth = np.ones(dag.nodes, dtype=np.int64)
-    consumers: list[list[int]] = [[] for _ in range(dag.nodes)]
-    for u, v in dag.edge_pairs().tolist():
-        consumers[u].append(v)
-    for u in dag.topological_order.tolist():
-        for v in consumers[u]:
-            depth[v] = max(depth[v], depth[u] + 1)
-    return bool(dag.nodes <= settings.widest_long_graph * depth.max())
+    return lambda budget, best: runs[name](instance, budget, seed, best)

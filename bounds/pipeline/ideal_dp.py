@@ -1,4 +1,4 @@
-"""`ideal-dp`: the optimum over chains of down-sets (ideals), for graphs that have few of them.
+"""`ideal-dp`: dynamic programming over down-sets (ideals), for graphs that have few of them.
 
 A partition whose quotient graph is acyclic is a chain of at most k ideals. Models are long and
 narrow, and many have little more ideals than nodes, where the dynamic program over pairs of ideals
@@ -9,7 +9,6 @@ Python, which takes less time than importing the compiled search in `ideals`.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,12 +22,6 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 KIND = "ideal-dp/1"
-
-# Up to so many ideals, plain Python is quicker than importing what is compiled.
-FEW_IDEALS = 1000
-
-# Stages listed between two looks at the clock.
-STAGES_AT_A_TIME = 2000
 
 
 def run(
@@ -54,7 +47,8 @@ def run(
     UnsupportedError
         If there are more.
     """
-    if ideals <= FEW_IDEALS:
+    # Up to so many, plain Python is quicker than importing what is compiled.
+    if ideals <= 1000:
         _solve_plainly(instance, budget, progress, ideals)
     else:
         _solve_compiled(instance, budget, progress, ideals, pairs_at_a_time)
@@ -67,6 +61,7 @@ def _solve_compiled(
     ideals: int,
     pairs_at_a_time: int,
 ) -> None:
+    """Report ever better partitions and bounds by bisection."""
     # Takes a second to import.
     from boundmark.bounds.pipeline.ideals import BudgetSpentError, IdealSearch, lattice
     from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
@@ -131,12 +126,13 @@ def _solve_plainly(
         if search.has_too_many:
             raise too_many
         return
-    chain = search.best(instance.k)
-    if chain is None:
+    found = search.best(instance.k)
+    if found is None:
         return
-    progress.solution(Partition(_with_pendants(chain.stages, kept, removed)))
-    payload = {"threshold": chain.cost - 1, "ignored": sorted(v for v, _ in removed)}
-    progress.bound(Certificate.of(instance, KIND, chain.cost, payload, "ideal-dp"))
+    cost, stages = found
+    progress.solution(Partition(_with_pendants(stages, kept, removed)))
+    payload = {"threshold": cost - 1, "ignored": sorted(v for v, _ in removed)}
+    progress.bound(Certificate.of(instance, KIND, cost, payload, "ideal-dp"))
 
 
 def _cost_of_even_work(graph: PipelineGraph, k: int) -> int:
@@ -195,38 +191,20 @@ def without(graph: PipelineGraph, nodes: Sequence[int]) -> tuple[PipelineGraph, 
         for u, w in graph.dag.edge_pairs().tolist()
         if u in number and w in number
     ]
-    return (
-        PipelineGraph(
-            Dag.from_edges(len(kept), edges),
-            frozen(graph.work[kept]),
-            frozen(graph.transfer[kept]),
-            frozen(graph.param_load[kept]),
-            graph.cache,
-            tuple(graph.names[v] for v in kept),
-            graph.tick,
-        ),
-        kept,
+    core = PipelineGraph(
+        Dag.from_edges(len(kept), edges),
+        frozen(graph.work[kept]),
+        frozen(graph.transfer[kept]),
+        frozen(graph.param_load[kept]),
+        graph.cache,
+        tuple(graph.names[v] for v in kept),
+        graph.tick,
     )
-
-
-@dataclass(frozen=True)
-class Chain:
-    """An optimal chain of down-sets.
-
-    Attributes
-    ----------
-    cost
-        Ticks of the bottleneck stage.
-    stages
-        Number of the stage of each node, from 0 up, at most k of them.
-    """
-
-    cost: int
-    stages: tuple[int, ...]
+    return core, kept
 
 
 class PlainIdealSearch:
-    """Finds the least cost of a bottleneck stage over chains of down-sets, for any k.
+    """Search for the optimum over chains of down-sets in plain Python, for any k.
 
     A stage is what one down-set has beyond another. All stages that cost no more than `most_cost`
     are listed once; whether k of them suffice under a threshold is a breadth-first search, and the
@@ -243,14 +221,13 @@ class PlainIdealSearch:
 
     def __init__(self, graph: PipelineGraph, most_cost: int, most_ideals: int) -> None:
         dag = graph.dag
-        self._graph = graph
-        self._most_cost = most_cost
-        self._most_ideals = most_ideals
+        self._graph, self._most_cost, self._most_ideals = graph, most_cost, most_ideals
         self._work, self._load = graph.work.tolist(), graph.param_load.tolist()
         self._producers = [dag.producers_of(v).tolist() for v in range(dag.nodes)]
         self._consumers = [dag.consumers_of(v).tolist() for v in range(dag.nodes)]
-        self._needs = [_set(nodes) for nodes in self._producers]
-        self._feeds = [_set(nodes) for nodes in self._consumers]
+        # As bits.
+        self._needs = [sum(1 << u for u in nodes) for nodes in self._producers]
+        self._feeds = [sum(1 << w for w in nodes) for nodes in self._consumers]
         self._transfer = [
             ticks if self._feeds[v] else 0 for v, ticks in enumerate(graph.transfer.tolist())
         ]
@@ -279,21 +256,22 @@ class PlainIdealSearch:
             if self.has_too_many:
                 return False
             listed += len(stages)
-            if listed > STAGES_AT_A_TIME:
+            # Stages between two looks at the clock.
+            if listed > 2000:
                 listed = 0
                 if budget.is_spent():
                     return False
         return True
 
-    def best(self, k: int) -> Chain | None:
-        """Return an optimal chain of at most k stages, None if none is within the known cost."""
+    def best(self, k: int) -> tuple[int, list[int]] | None:
+        """Return the optimum and each node's stage, None if none is within the known cost."""
         costs = sorted({cost for stages in self._stages.values() for cost, _ in stages})
         found = bisect_left(costs, True, key=lambda cost: self._before(k, cost) is not None)
         if found == len(costs):
             return None
         before = self._before(k, costs[found])
         assert before is not None
-        return Chain(costs[found], self._stages_of(before))
+        return costs[found], self._stages_of(before)
 
     def _stages_from(self, first: int) -> Iterator[tuple[int, int]]:
         """Yield cost and end of each stage within the known cost that begins at a down-set."""
@@ -326,7 +304,7 @@ class PlainIdealSearch:
                 now_leaving = (
                     leaving + self._transfer[v] - sum(self._transfer[u] for u in read_last)
                 )
-                now_unread = unread & ~_set(read)
+                now_unread = unread & ~self._needs[v]
                 stack.append((after, now_work, now_load, now_entering, now_leaving, now_unread))
                 cost = now_work + now_entering + overflow + now_leaving
                 if cost <= self._most_cost:
@@ -350,7 +328,7 @@ class PlainIdealSearch:
             level = ends
         return None
 
-    def _stages_of(self, before: dict[int, int]) -> tuple[int, ...]:
+    def _stages_of(self, before: dict[int, int]) -> list[int]:
         chain = [self._all]
         while chain[-1]:
             chain.append(before[chain[-1]])
@@ -359,9 +337,4 @@ class PlainIdealSearch:
             for v in range(len(stage)):
                 if (end & ~first) >> v & 1:
                     stage[v] = number
-        return tuple(stage)
-
-
-def _set(nodes: list[int]) -> int:
-    """Return nodes as bits."""
-    return sum(1 << v for v in nodes)
+        return stage

@@ -1,4 +1,4 @@
-"""Down-sets (ideals) of a graph, and the shortest chain of them whose stages meet a threshold.
+"""Compiled search for the fewest stages within a threshold, as chains of down-sets (ideals).
 
 A partition whose quotient graph is acyclic is a chain of ideals, from the empty set to all nodes;
 its stages are the differences between neighbours. So the fewest stages g(I) of cost at most t that
@@ -167,11 +167,9 @@ class IdealSearch:
     """
 
     def __init__(self, graph: PipelineGraph, ideals: Lattice, k: int, pairs_at_a_time: int) -> None:
-        self._pairs_at_a_time = pairs_at_a_time
-        self._nodes = graph.dag.nodes
-        self._ideals = ideals
-        self._k = min(k, graph.dag.nodes)
-        self._cache = graph.cache
+        self._pairs_at_a_time, self._ideals = pairs_at_a_time, ideals
+        self._nodes, self._cache = graph.dag.nodes, graph.cache
+        self._k = min(k, self._nodes)
         size = len(ideals.work)
         state = [np.zeros(size, dtype=np.int64) for _ in range(7)]
         state.append(np.zeros(4, dtype=np.int64))

@@ -5,10 +5,11 @@ of graphs that are too large for one, stages as long as a threshold allows.
 """
 
 import heapq
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
+from boundmark.bounds.best import Best
 from boundmark.bounds.mip.linear_model import FloatArray
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
@@ -16,37 +17,26 @@ from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-
-@dataclass(frozen=True)
-class QuickSettings:
-    """Settings of the search for a partition to start from.
-
-    Attributes
-    ----------
-    most_nodes
-        Number of nodes up to which the costs of all segments of an order are a matrix: 2000
-        take 32 MB.
-    precision
-        Part of a threshold up to which thresholds are bisected on larger graphs.
-    same_place
-        Places that a linear program gives are about so exact.
-    patience
-        Number of orders in a row without gain after which the search ends.
-    """
-
-    most_nodes: int = 2000
-    precision: float = 0.0005
-    same_place: float = 0.001
-    patience: int = 60
+# Number of nodes up to which the costs of all segments of an order are a matrix: 2000 take 32 MB.
+MOST_NODES_OF_A_MATRIX = 2000
 
 
-def segmented(
-    instance: PipelineInstance, order: IntArray, settings: QuickSettings = QuickSettings()
-) -> Partition:
+def start_from_quick_partition(
+    instance: PipelineInstance, seed: int, budget: Budget, best: Best
+) -> Partition | None:
+    """Report a quick partition, in a small part of the time, unless a cost is known; return it."""
+    if math.isfinite(best.objective):
+        return None
+    found = quick_partition(instance, seed, budget.part(0.02), int(best.certified))
+    best.solution(found)
+    return found
+
+
+def segmented(instance: PipelineInstance, order: IntArray) -> Partition:
     """Return the best segmentation of a topological order, a good one if the graph is large."""
     nodes = instance.nodes
-    if nodes > settings.most_nodes:
-        return _segmented_by_thresholds(instance, order, settings)
+    if nodes > MOST_NODES_OF_A_MATRIX:
+        return _segmented_by_thresholds(instance, order)
     costs = _segment_costs(instance.graph, order)
     # Of the first r + 1 nodes in at most b + 1 stages: least[b][r] is the cost, and cuts[b][r] is
     # where the last stage starts.
@@ -68,28 +58,25 @@ def segmented(
     return Partition(frozen(stages))
 
 
-def segmented_along(
-    instance: PipelineInstance, places: FloatArray, settings: QuickSettings = QuickSettings()
-) -> Partition:
+def segmented_along(instance: PipelineInstance, places: FloatArray) -> Partition:
     """Return the best segmentation of the nodes ordered by their places, shape (n,).
 
-    Among nodes at the same place, up to `settings.same_place`, the graph's own order counts.
+    Among nodes at the same place, the graph's own order counts.
     """
     dag = instance.graph.dag
     rank = np.empty(dag.nodes)
     rank[dag.topological_order] = np.arange(dag.nodes) / dag.nodes
-    order = ordered(dag, np.rint(places / settings.same_place) + rank)
-    return segmented(instance, order, settings)
+    # Places that a linear program gives are about so exact.
+    precision = 0.001
+    return segmented(instance, ordered(dag, np.rint(places / precision) + rank))
 
 
-def _segmented_by_thresholds(
-    instance: PipelineInstance, order: IntArray, settings: QuickSettings
-) -> Partition:
+def _segmented_by_thresholds(instance: PipelineInstance, order: IntArray) -> Partition:
     """Return a segmentation with longest stages at the least threshold that allows them."""
     best = Partition(frozen(np.zeros(instance.nodes)))
     cost = instance.objective(best)
     unmet = -(-int(instance.graph.work.sum()) // instance.k) - 1
-    while cost - unmet > max(1, settings.precision * cost):
+    while cost - unmet > max(1, 0.0005 * cost):
         threshold = (cost + unmet) // 2
         stages = longest_stages(instance, order, threshold)
         if stages is None:
@@ -144,28 +131,23 @@ def longest_stages(instance: PipelineInstance, order: IntArray, threshold: int) 
     return None
 
 
-def quick_partition(
-    instance: PipelineInstance,
-    seed: int,
-    budget: Budget,
-    floor: int,
-    settings: QuickSettings = QuickSettings(),
-) -> Partition:
+def quick_partition(instance: PipelineInstance, seed: int, budget: Budget, floor: int) -> Partition:
     """Return the best segmentation found of orders near the best partition's.
 
     Noise below 1 only reorders nodes within stages, so that a segmentation never costs more;
     larger noise also mixes neighbouring stages. It stops at a cost of `floor`, a lower bound.
     """
-    best = segmented(instance, instance.graph.dag.topological_order, settings)
-    if instance.nodes > settings.most_nodes:
+    best = segmented(instance, instance.graph.dag.topological_order)
+    if instance.nodes > MOST_NODES_OF_A_MATRIX:
         return best
     cost = instance.objective(best)
     random = np.random.default_rng(seed)
-    failures = 0
-    while failures < settings.patience and cost > floor and not budget.is_spent():
+    # Orders in a row without gain, and after how many the search ends.
+    failures, patience = 0, 60
+    while failures < patience and cost > floor and not budget.is_spent():
         noise = random.random(instance.nodes) * random.choice([0.5, 1.5, 3.0])
         order = ordered(instance.graph.dag, best.stages + noise)
-        candidate = segmented(instance, order, settings)
+        candidate = segmented(instance, order)
         candidate_cost = instance.objective(candidate)
         failures = 0 if candidate_cost < cost else failures + 1
         if candidate_cost <= cost:

@@ -1,4 +1,4 @@
-"""`separation`: tensors that must be transferred below a threshold count as work.
+"""`separation`: the mean work, with transfers that no partition below a threshold avoids.
 
 Suppose that every stage costs at most t. Stages are convex: one with two nodes in it holds all
 that is on paths between them. If that costs more than t, the two are in different stages, and so
@@ -28,7 +28,7 @@ KIND = "separation/1"
 
 
 class Refutation(NamedTuple):
-    """Pairs of nodes that are in different stages, and the threshold that they refute."""
+    """Pairs of nodes that are in different stages, and the threshold that this refutes."""
 
     threshold: int
     first: IntArray
@@ -36,7 +36,7 @@ class Refutation(NamedTuple):
 
 
 class Separations:
-    """Refuter of thresholds by separated pairs of nodes."""
+    """Refutes thresholds by pairs of nodes that no stage below them holds together."""
 
     def __init__(self, instance: PipelineInstance) -> None:
         graph, dag = instance.graph, instance.graph.dag

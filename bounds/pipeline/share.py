@@ -1,4 +1,4 @@
-"""`share`: no stage holds more than its share of the work, counted node by node.
+"""`share`: bounds by the part of a stage that each node takes, with the tensors around it.
 
 Let io_v(t) be a lower bound on the tensor cost io(S) of every stage S that contains v and costs at
 most t. Within such a stage, ``work(S) <= t - io(S) <= t - io_v(t)`` for each v in S, so that
@@ -139,13 +139,15 @@ class ShareTable:
                 best.bound(_certificate(instance, bound, flows, producer))
         return bound
 
-    def flows(self, threshold: int) -> list[dict[str, Any]]:
-        """Return flows that prove `io` at a threshold, for the nodes where it is not 0."""
-        return [self.solver.flow(*cut) for cut in self._largest_cuts(threshold)]
-
     def flows_in_time(self, threshold: int, budget: Budget) -> list[dict[str, Any]] | None:
-        """Return the same; None if the time is up before all are computed."""
-        return self._in_time(self._largest_cuts(threshold), budget)
+        """Return flows that prove `io` at a threshold, for the nodes where it is not 0.
+
+        None if the time is up before all are computed.
+        """
+        io_by_weight = self._io_by_weight(threshold)
+        best, io = io_by_weight.argmax(axis=1), io_by_weight.max(axis=1)
+        cuts = [(int(self.nodes[i]), int(self.io_weights[best[i]])) for i in np.flatnonzero(io > 0)]
+        return self._in_time(cuts, budget)
 
     def _in_time(self, cuts: list[tuple[int, int]], budget: Budget) -> list[dict[str, Any]] | None:
         """Return flows for cuts; None if the time is up before, unless they are few."""
@@ -156,12 +158,6 @@ class ShareTable:
                 return None
             flows.append(self.solver.flow(*cut))
         return flows
-
-    def _largest_cuts(self, threshold: int) -> list[tuple[int, int]]:
-        """Return each node with the io weight that proves most, where that is more than 0."""
-        io_by_weight = self._io_by_weight(threshold)
-        best, io = io_by_weight.argmax(axis=1), io_by_weight.max(axis=1)
-        return [(int(self.nodes[i]), int(self.io_weights[best[i]])) for i in np.flatnonzero(io > 0)]
 
     def _io_by_weight(self, threshold: int) -> IntArray:
         steps = self.io_weights - 1
@@ -191,7 +187,7 @@ def _certificate(
 
 
 def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | None:
-    """Return positions whose io bounds refute a threshold, None if all together do not.
+    """Return positions of few nodes whose io bounds refute a threshold, None if all do not.
 
     Parameters
     ----------

@@ -21,8 +21,6 @@ METHODS = (
     "packing",
     "cut-tree",
     "mip-tree",
-    "bottleneck-tree",
-    "bottleneck-guess-tree",
     "reach",
     "pivot-tree",
 )

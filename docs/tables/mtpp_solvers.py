@@ -13,8 +13,12 @@ from pathlib import Path
 from boundmark.bounds.mip import PRESOLVERS, SOLVERS
 from boundmark.bounds.mip.linear_model import LinearModel
 from boundmark.bounds.mip.solving import Search
-from boundmark.bounds.pipeline.bottleneck import bottleneck_model, simple_bound
-from boundmark.bounds.pipeline.exact import exact_columns, exact_model
+from boundmark.bounds.pipeline.trees.integer_programs import (
+    bottleneck_model,
+    exact_columns,
+    exact_model,
+    simple_bound,
+)
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget

@@ -200,7 +200,7 @@ def test_tables_fit_a_pipe(boundmark: Boundmark) -> None:
     assert max(map(len, table)) <= 80
     names = boundmark("methods").stdout.splitlines()
     assert max(map(len, names)) <= 80
-    assert "bottleneck-guess-tree" in "\n".join(names)
+    assert "bottleneck-guess" in "\n".join(names)
     assert max(map(len, boundmark("methods", "--wide").stdout.splitlines())) > 80
 
 

@@ -10,8 +10,8 @@ from boundmark.problems.catalog import methods, problems
 from boundmark.problems.method import Deferred, Method
 
 # Heuristics and bounds know nothing of each other. The search of `time-optimal` is that of
-# `tessel`, a heuristic, and the programs of `forward-greedy` are those of `reach`, an exact method.
-ELSEWHERE = {"time-optimal", "forward-greedy"}
+# `tessel`, a heuristic.
+ELSEWHERE = {"time-optimal"}
 
 OURS = [
     method

@@ -22,6 +22,11 @@ share/1
     work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
     most 1 in each stage and at most k over all nodes. If it is more, OPT >= t + 1. The same is
     tried with work + param_load, of which a stage has at most t + cache - io(S).
+separation/1
+    Suppose OPT <= t, the threshold. A stage with two nodes in it contains all nodes between them.
+    If these cost more than t, tensors from the first node and its predecessors to the second and
+    its successors leave one stage and enter another. Their transfers count as work of both ends. If
+    all work is then more than k t, or a node's more than t, OPT >= t + 1.
 packing/2
     Suppose OPT <= t, the threshold. Neighbours are ends of one tensor. A stage falls into connected
     parts, each of them convex: no path leaves it and comes back. What the parts cost adds up to
@@ -58,7 +63,6 @@ bottleneck-tree/1, bottleneck-guess-tree/1
     it, each of at most k - 1 stages; or there is a tree for each j, with j and k - 1 - j stages and
     the windows from shares. A superblock of m stages has at most m times a stage's cost, cache and
     shares.
-
 reach/1
     Suppose OPT <= t, the threshold. Nodes have weights. In the order in which data flows, the first
     s stages make up a prefix each. A step proves that prefix s + 1 weighs at most X, given what is

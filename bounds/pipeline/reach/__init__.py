@@ -1,4 +1,4 @@
-"""Lower bounds from how far the first stages of a pipeline can reach below a threshold.
+"""Lower bounds from how much work the first stages of a pipeline can do within a threshold.
 
 Stages in the order in which data flows have prefixes that are down-sets. Whatever weights nodes
 have: if the first s stages weigh at most X, then the first s + 1 stages weigh at most what the

@@ -6,20 +6,32 @@ stands until the next round, in which steps branch more often. Real models are l
 program is nearly integral there, and few nodes are open in it.
 """
 
-import math
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from boundmark.bounds.best import Best
+from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import node_cut, work
-from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context, refuse_large
-from boundmark.bounds.pipeline.reach.greedy import Greedy
-from boundmark.bounds.pipeline.reach.prefixes import OutOfTimeError
+from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
+from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, SHORT, Attempt, Context
+from boundmark.bounds.pipeline.reach.prefixes import OutOfTimeError, scaled
+from boundmark.bounds.pipeline.reach.search import Program, Search
+from boundmark.bounds.pipeline.trees.relaxation import (
+    PrefixWeights,
+    Superblocks,
+    refuse_more_than,
+)
+from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
+from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.instance import stage_costs
 
 
 class Round(NamedTuple):
@@ -44,86 +56,33 @@ class Round(NamedTuple):
     is_whole: bool = False
 
 
-@dataclass(frozen=True)
-class ReachSettings:
-    """Settings of `reach`: its rounds, and how time is divided between bounds and partitions.
+# When steps of one stage prove no more, those of two do, because both have to agree on the prefix
+# between them.
+ROUNDS = (
+    Round(0, 1, 0.003),
+    Round(10, 1, 0.003),
+    Round(10, 2, 0.002),
+    Round(25, 2, 0.001),
+    Round(100, 2, 0.001),
+    Round(400, 2, 0.0005),
+    Round(1600, 2, 0.0002),
+    Round(6400, 3, 0.0, is_whole=True),
+)
 
-    Attributes
-    ----------
-    few_stages_rounds
-        Rounds with few stages. When steps of one stage prove no more, those of two do, because
-        both have to agree on the prefix between them.
-    many_stages, many_stages_rounds
-        Number of stages from which on other rounds are used. There, the losses of short steps add
-        up, and there are fewer steps of four stages.
-    nearly_closed
-        Gap, as a part of the cost, from which on the threshold just below the best cost is tried
-        first, with steps from both ends.
-    many_branchings
-        Branchings from which on a program of all stages is tried, and the other end after short
-        steps.
-    most_greedy_branchings
-        Branchings of a stage of a partition, at most.
-    improvement
-        The search for partitions ends when the largest threshold that failed is this close to the
-        best cost, as a part of it.
-    least_part
-        Least distance of a threshold from both bounds, as a part of the gap.
-    first_of_long_steps
-        Position of the first threshold in the gap, as a part of it, for long steps: a failure
-        takes long, and much is rarely refuted.
-    meeting_part
-        Part of the time for partitions; the last one begun may exceed it.
-    report_every, between_reports
-        Time between two certificates: a part of all time, or so many times what the last one took
-        if that is less.
-    start_fraction
-        Part of the time for a partition to start from, unless a cost is known.
-    """
-
-    few_stages_rounds: tuple[Round, ...] = (
-        Round(0, 1, 0.003),
-        Round(10, 1, 0.003),
-        Round(10, 2, 0.002),
-        Round(25, 2, 0.001),
-        Round(100, 2, 0.001),
-        Round(400, 2, 0.0005),
-        Round(1600, 2, 0.0002),
-        Round(6400, 3, 0.0, is_whole=True),
-    )
-    many_stages: int = 12
-    many_stages_rounds: tuple[Round, ...] = (
-        Round(0, 1, 0.01),
-        Round(10, 1, 0.02),
-        Round(50, 4, 0.003),
-        Round(200, 4, 0.001),
-        Round(400, 4, 0.0005),
-        Round(1600, 4, 0.0002),
-        Round(6400, 4, 0.0, is_whole=True),
-    )
-    nearly_closed: float = 0.01
-    many_branchings: int = 100
-    most_greedy_branchings: int = 200
-    improvement: float = 0.002
-    least_part: float = 0.125
-    first_of_long_steps: float = 1 / 6
-    meeting_part: float = 0.25
-    report_every: float = 0.1
-    between_reports: float = 20.0
-    start_fraction: float = 0.02
-
-    def rounds(self, k: int) -> tuple[Round, ...]:
-        """Return the rounds for k stages."""
-        return self.many_stages_rounds if k >= self.many_stages else self.few_stages_rounds
+# From so many stages on, the losses of short steps add up, and there are fewer steps of four.
+MANY_STAGES = 12
+ROUNDS_OF_MANY_STAGES = (
+    Round(0, 1, 0.01),
+    Round(10, 1, 0.02),
+    Round(50, 4, 0.003),
+    Round(200, 4, 0.001),
+    Round(400, 4, 0.0005),
+    Round(1600, 4, 0.0002),
+    Round(6400, 4, 0.0, is_whole=True),
+)
 
 
-def run(
-    instance: PipelineInstance,
-    budget: Budget,
-    seed: int,
-    progress: Progress,
-    settings: ReachSettings = ReachSettings(),
-) -> None:
+def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report ever better partitions and certificates.
 
     Raises
@@ -131,24 +90,22 @@ def run(
     UnsupportedError
         If the instance is too large for the checker.
     """
-    refuse_large(instance)
+    refuse_more_than(LARGEST_TREE_GRAPH, instance)
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
     node_cut.run(instance, budget, seed, best)
-    if math.isinf(best.objective):
-        floor = int(best.certified)
-        best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
+    start_from_quick_partition(instance, seed, budget, best)
     # Of a large graph, the context takes part of a second.
     with suppress(OutOfTimeError):
         context = Context.of(instance, budget)
-        ClosingIn(context, best, settings).run()
+        ThresholdSearch(context, best).run()
 
 
-class ClosingIn:
-    """Search from both sides: raise the bound, lower the best cost, until they meet."""
+class ThresholdSearch:
+    """Search that raises the bound and lowers the best cost, round by round, until they meet."""
 
-    def __init__(self, context: Context, best: Best, settings: ReachSettings) -> None:
-        self._context, self._best, self._settings = context, best, settings
+    def __init__(self, context: Context, best: Best) -> None:
+        self._context, self._best = context, best
         self._own_refuted = int(best.certified) - 1
         self._waiting: Attempt | None = None
         self._reported = context.budget.spent()
@@ -157,14 +114,13 @@ class ClosingIn:
 
     def run(self) -> None:
         """Go through the rounds."""
-        try:
-            for effort in self._settings.rounds(self._context.instance.k):
+        is_many = self._context.instance.k >= MANY_STAGES
+        with suppress(OutOfTimeError):
+            for effort in ROUNDS_OF_MANY_STAGES if is_many else ROUNDS:
                 if self._is_closed:
                     break
-                self._round(effort)
-                self._improve(max(effort.branchings, self._context.settings.few_branchings))
-        except OutOfTimeError:
-            pass
+                self._run_round(effort)
+                self._improve(max(effort.branchings, FEW_BRANCHINGS))
         self._report()
 
     @property
@@ -176,18 +132,21 @@ class ClosingIn:
     def _is_closed(self) -> bool:
         return self._refuted >= self._best.objective - 1
 
-    def _round(self, effort: Round) -> None:
+    def _run_round(self, effort: Round) -> None:
+        """Try thresholds until the refuted one is close enough to the least that stands."""
         best, is_first, slack = self._best, True, 0.0
-        settings, short = self._settings, self._context.settings.short
+        # Where the first threshold is in the gap. For long steps it is lower: a failure takes long,
+        # and much is rarely refuted.
+        share = 0.5 if effort.stages <= SHORT else 1 / 6
         stands = best.objective
         while not self._is_closed:
             high = int(min(stands, best.objective))
             width = high - self._refuted
             if width <= max(1, int(effort.precision * high)) and (width <= 1 or not is_first):
                 break
-            is_narrow = best.objective - self._refuted <= settings.nearly_closed * best.objective
+            # Then the threshold just below the best cost is tried first, with steps from both ends.
+            is_narrow = best.objective - self._refuted <= 0.01 * best.objective
             starts_at_the_top = is_narrow and is_first
-            share = 0.5 if effort.stages <= short else settings.first_of_long_steps
             threshold = high - 1 if starts_at_the_top else self._between(high, slack, share)
             is_first = False
             found = self._decide(threshold, effort, is_narrow)
@@ -209,7 +168,8 @@ class ClosingIn:
         """
         width = high - self._refuted
         guess = int(slack / self._context.instance.k * high if slack else (1 - share) * width)
-        nearest = int(self._settings.least_part * width)
+        # Least distance from both bounds.
+        nearest = int(0.125 * width)
         return high - max(1, min(max(guess, nearest), width - max(1, nearest)))
 
     def _decide(self, threshold: int, effort: Round, is_narrow: bool) -> float | None:
@@ -219,23 +179,20 @@ class ClosingIn:
         -------
         None if either has come off, otherwise what was lacking.
         """
-        amounts = self._context.amounts(threshold)
-        if amounts is None:
-            raise AssertionError("some node does not fit at a threshold that is not refuted")
-        attempt = Attempt(self._context, threshold, amounts)
+        attempt = Attempt(self._context, threshold)
         branchings, stages = effort.branchings, effort.stages
         if attempt.is_refuted or attempt.forward(branchings, stages):
             self._refute(attempt)
             return None
-        is_long = stages > self._context.settings.short
+        is_long = stages > SHORT
         if is_long and attempt.back_and_forth(branchings, stages):
             self._refute(attempt)
             return None
         if branchings and (is_narrow or self._may_meet) and self._meet(threshold, branchings):
             return None
-        is_worth_all = effort.is_whole or (
-            is_narrow and branchings >= self._settings.many_branchings
-        )
+        # From so many branchings on, a program of all stages is tried, and, after short steps, the
+        # other end.
+        is_worth_all = effort.is_whole or (is_narrow and branchings >= 100)
         if is_worth_all and (
             (not is_long and attempt.backward(branchings, stages))
             or attempt.finish(branchings, self._best)
@@ -246,15 +203,13 @@ class ClosingIn:
 
     @property
     def _may_meet(self) -> bool:
-        """Whether there is time for partitions."""
-        return self._meeting <= self._settings.meeting_part * self._context.budget.spent()
+        """Whether there is time for partitions; the last one begun may exceed it."""
+        return self._meeting <= 0.25 * self._context.budget.spent()
 
     def _improve(self, branchings: int) -> None:
         """Bisect for the least threshold at which a partition is built, while there is time."""
         unmet, best = self._refuted, self._best
-        while (
-            self._may_meet and best.objective - unmet > self._settings.improvement * best.objective
-        ):
+        while self._may_meet and best.objective - unmet > 0.002 * best.objective:
             threshold = unmet + int(best.objective - unmet) // 2
             if not self._meet(threshold, branchings):
                 unmet = threshold
@@ -263,9 +218,10 @@ class ClosingIn:
         """Build partitions at a threshold; return whether one of them meets it."""
         budget = self._context.budget
         began = budget.spent()
-        for price in self._context.settings.prices:
-            limit = min(branchings, self._settings.most_greedy_branchings)
-            partition = Greedy(self._context, threshold, "upper", price, limit).partition()
+        most_branchings = 200
+        for price in (1.0, 0.0):
+            limit = min(branchings, most_branchings)
+            partition = Greedy(self._context, threshold, price, limit).partition()
             self._meeting += budget.spent() - began
             began = budget.spent()
             if partition is not None:
@@ -277,10 +233,7 @@ class ClosingIn:
     def _refute(self, attempt: Attempt) -> None:
         self._own_refuted, self._waiting = attempt.threshold, attempt
         budget = self._context.budget
-        pause = min(
-            self._settings.report_every * budget.wall_seconds,
-            self._settings.between_reports * self._reporting,
-        )
+        pause = min(0.1 * budget.wall_seconds, 20 * self._reporting)
         if budget.spent() >= self._reported + pause:
             self._report()
 
@@ -294,3 +247,110 @@ class ClosingIn:
             self._waiting = None
             self._reported = self._context.budget.spent()
             self._reporting = self._reported - began
+
+
+Nodes = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Greedy:
+    """Builder of partitions stage by stage, each stage the best that a threshold allows.
+
+    It is the step of `attempt` with the prefix before the stage given, instead of any that weighs
+    no more. The best stage has much work; tensors that the stages to come have to read are charged
+    to it. Nothing is proved: a threshold for which this fails may still be met.
+
+    Attributes
+    ----------
+    price
+        The part of such a tensor's transfer that is charged.
+    branchings
+        For each stage, at most.
+    """
+
+    context: Context
+    threshold: int
+    price: float
+    branchings: int
+
+    def partition(self) -> Partition | None:
+        """Return a partition whose stages, but maybe the last, cost at most the threshold.
+
+        The last stage takes what is left. It may cost more, and still less than the bottleneck
+        stage of other partitions.
+
+        Raises
+        ------
+        OutOfTimeError
+            If the budget ends first.
+        """
+        instance = self.context.instance
+        k = instance.k
+        stages = np.full(instance.nodes, -1, dtype=np.int64)
+        for done in range(k - 1):
+            rest = stages < 0
+            if not rest.any():
+                break
+            if int(instance.graph.work[rest].sum()) > (k - done) * self.threshold:
+                return None
+            found = self._stage(rest, k - done)
+            if found is None:
+                return None
+            stages[found] = done
+        stages[stages < 0] = k - 1
+        return Partition(frozen(stages))
+
+    def _stage(self, rest: Nodes, left: int) -> Nodes | None:
+        """Return the next stage, a subset of the nodes that are left."""
+        search, work = self._search(rest, left), self.context.instance.graph.work
+        done = int(work[~rest].sum()) / max(self.threshold, 1)
+        # How much worse than the best one a stage may be, in stages.
+        precision = 1e-4
+        best, best_value = None, -np.inf
+        for _ in range(self.branchings + 1):
+            leaf = search.worst
+            if leaf is None or leaf.point is None or leaf.point.y is None:
+                break
+            for inside in _rounded(leaf.point.y[:, 1]):
+                stage = rest & inside
+                value = self._value(stage, rest)
+                if value > best_value and self._fits(stage):
+                    best, best_value = stage, value
+            if -search.optimum - done - best_value < precision or not search.grow():
+                break
+        return best
+
+    def _search(self, rest: Nodes, left: int) -> Search:
+        """Return the search for the stage behind those before it."""
+        context, graph = self.context, self.context.instance.graph
+        weights = scaled(graph.work, self.threshold)
+        is_far = context.closure.weights_before(np.where(rest, weights, 0)) > SHARE_UNITS
+        windows = Windows(np.where(rest, 1 + is_far, 0), np.where(rest, 2, 0))
+        anything = PrefixWeights(weights, np.array([0, 0]), np.array([2**62, 2**62]))
+        merged = np.array([1, 1, max(1, left - 1)])
+        # With a price, what the rest reads counts, and its costs are limited.
+        is_costed = np.array([False, True, self.price > 0])
+        superblocks = Superblocks(merged, is_costed, prefixes=anything)
+        threads = context.budget.threads
+        program = Program(
+            graph, max(self.threshold, 1), superblocks, windows, "upper", threads, self.price
+        )
+        return Search(graph, context.closure, program, windows, context.budget)
+
+    def _value(self, stage: Nodes, rest: Nodes) -> float:
+        graph = self.context.instance.graph
+        dag, other = graph.dag, rest & ~stage
+        cut = np.unique(dag.sources[other[dag.targets] & ~other[dag.sources]])
+        charged = self.price * int(graph.transfer[cut].sum())
+        return (int(graph.work[stage].sum()) - charged) / max(self.threshold, 1)
+
+    def _fits(self, stage: Nodes) -> bool:
+        costs = stage_costs(self.context.instance.graph, stage.astype(np.int64), 2)
+        return int(costs[1]) <= self.threshold
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> Iterator[Nodes]:
+    """Yield down-sets rounded from values, at several thresholds."""
+    for value in np.unique(values.round(6))[::-1]:
+        if value > 0:
+            yield values >= value - 1e-6

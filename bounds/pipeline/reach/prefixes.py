@@ -1,4 +1,4 @@
-"""Weights of a pipeline's prefixes: of the nodes, bounds on them, and the windows that follow.
+"""Bounds on what the first stages of a pipeline, its prefixes, weigh, and windows that follow.
 
 Weights are the nodes' work, partly moved along the tensors. A prefix that cuts expensive tensors is
 worth less than its work says, because the stages to come have to read them. Weights that are moved
@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.tree.superblocks import PrefixWeights, Superblocks
+from boundmark.bounds.pipeline.trees.relaxation import PrefixWeights, Superblocks
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
@@ -38,20 +38,11 @@ class Weights:
     moves: IntArray
 
     @classmethod
-    def unmoved(cls, graph: PipelineGraph, shares: IntArray) -> "Weights":
-        """Return the shares as they are."""
-        return cls(shares, np.zeros(graph.dag.edges, dtype=np.int64))
-
-    @classmethod
-    def moved(cls, graph: PipelineGraph, threshold: int, part: float = 0.3) -> "Weights":
-        """Return work in parts of a threshold, moved to the consumers.
-
-        Parameters
-        ----------
-        part
-            Of a tensor's transfer, how much is moved along it if its producer has as much.
-        """
+    def moved(cls, graph: PipelineGraph, threshold: int) -> "Weights":
+        """Return work in parts of a threshold, some of it moved to the consumers."""
         dag = graph.dag
+        # Of a tensor's transfer, how much is moved along it if its producer has as much.
+        part = 0.3
         weights = scaled(graph.work, threshold).tolist()
         most = (scaled(graph.transfer, threshold) * part).astype(np.int64).tolist()
         moves = np.zeros(dag.edges, dtype=np.int64)
@@ -86,7 +77,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """The reflexive and transitive closure of a graph, of which large ones take part of a second.
+    """The reflexive and transitive closure of a graph: part of a second for large ones.
 
     Attributes
     ----------

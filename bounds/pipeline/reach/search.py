@@ -1,6 +1,6 @@
 """Best-first branch and bound on a step: its linear relaxation, solved again as windows narrow.
 
-Columns and rows are those of `tree.relaxation`, in units of a stage: costs over the threshold,
+Columns and rows are those of `trees.relaxation`, in units of a stage: costs over the threshold,
 weights over SHARE_UNITS. HiGHS keeps the program, and each solution starts from the basis of one
 that differs in a few bounds, which takes the dual simplex method some dozen iterations.
 """
@@ -15,9 +15,15 @@ from scipy.sparse import csr_matrix, diags
 
 from boundmark.bounds.highs import highs_solver
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError
-from boundmark.bounds.pipeline.tree.relaxation import FAMILIES, FloatArray, relax, whole_numbers
-from boundmark.bounds.pipeline.tree.superblocks import Superblocks
+from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError, scaled
+from boundmark.bounds.pipeline.trees.relaxation import (
+    FAMILIES,
+    FloatArray,
+    Multipliers,
+    Superblocks,
+    relax,
+    whole_multipliers,
+)
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
@@ -31,7 +37,7 @@ Objective = Literal["upper", "lower", "cost"]
 MULTIPLIER_UNITS = 2**24
 
 # Rounding error allowed in a row without columns.
-TOLERANCE = 1e-9
+ROUNDING_ERROR = 1e-9
 
 # A column within this of 0 or 1 is as good as fixed.
 FRACTIONAL = 1e-5
@@ -61,31 +67,16 @@ class Point:
     basis: Any
 
 
-@dataclass(frozen=True, eq=False)
-class StageLimits:
-    """The limits of stages: their cost, and the shares of their nodes.
-
-    Attributes
-    ----------
-    amounts
-        Each node's share of a stage at the threshold, in units of 1 / SHARE_UNITS, shape (n,).
-    threshold
-        What a stage costs at most, in ticks.
-    """
-
-    graph: PipelineGraph
-    amounts: IntArray
-    threshold: int
-
-
 class Program:
     """The linear relaxation over the partitions that windows allow.
 
     Parameters
     ----------
+    threshold
+        What a stage costs at most, in ticks.
     price
-        Of transfers between the superblocks and the rest, as a part of their ticks; only where the
-        weight of a prefix is the objective.
+        Of transfers from the superblocks to what comes after them, as a part of their ticks; only
+        where the weight of the last prefix is the objective.
 
     Attributes
     ----------
@@ -95,15 +86,16 @@ class Program:
 
     def __init__(
         self,
-        limits: StageLimits,
+        graph: PipelineGraph,
+        threshold: int,
         superblocks: Superblocks,
         windows: Windows,
         objective: Objective,
         threads: int,
         price: float = 0.0,
     ) -> None:
-        graph, threshold = limits.graph, limits.threshold
-        self._relaxation = relaxation = relax(graph, superblocks, limits.amounts, windows)
+        amounts = scaled(graph.work, threshold)
+        self._relaxation = relaxation = relax(graph, superblocks, amounts, windows)
         self._objective, self._threshold = objective, threshold
         self.count = 0
         self._unit = 1.0 / max(threshold, 1)
@@ -122,7 +114,7 @@ class Program:
         lower = relaxation.lower * self._scale
         lower[self._dropped()] = -np.inf
         empty = np.diff(matrix.indptr) == 0
-        self._broken = np.flatnonzero(empty & (lower > TOLERANCE))
+        self._broken = np.flatnonzero(empty & (lower > ROUNDING_ERROR))
         upper = relaxation.upper / size
         # No stage exceeds its shares, nor the threshold unless the cost is minimised.
         upper[-2] = 0.0
@@ -131,10 +123,16 @@ class Program:
             least[-1] = upper[-1] = threshold * self._unit
         cost, self._constant = self._costs(superblocks, windows)
         if price:
-            outer = relaxation.c[:, -1 if objective == "upper" else 0]
+            outer = relaxation.c[:, -1]
             has_column = outer >= 0
             cost[outer[has_column]] += price * graph.transfer[has_column] * self._unit
-        self._solver = _solver(matrix[self._kept], lower[self._kept], least, upper, cost, threads)
+        rows = lower[self._kept], np.full(len(self._kept), np.inf)
+        self._solver = highs_solver(matrix[self._kept], cost, (least, upper), rows, threads)
+        self._solver.setOptionValue("solver", "simplex")
+        self._solver.setOptionValue("presolve", "off")
+        # Exact weights are lost with each basis that is set, and computing them again takes long.
+        devex = 1
+        self._solver.setOptionValue("simplex_dual_edge_weight_strategy", devex)
         self._open_node, self._open_block = np.nonzero(relaxation.y >= 0)
         self._open_column = relaxation.y[self._open_node, self._open_block].astype(np.int32)
 
@@ -177,8 +175,8 @@ class Program:
         optimum = solver.getInfo().objective_function_value + self._constant
         return Point(float(optimum), y, multipliers, solver.getBasis())
 
-    def integers(self, point: Point) -> dict[str, list[int]]:
-        """Return multipliers as certificates store them: rows and multipliers in turn.
+    def integers(self, point: Point) -> Multipliers:
+        """Return multipliers as certificates store them.
 
         That of the objective is MULTIPLIER_UNITS thresholds, in the row that says the contrary of
         what is to be proved.
@@ -188,14 +186,7 @@ class Program:
         amounts = point.multipliers * MULTIPLIER_UNITS * units
         if point.y is not None and self._objective != "cost":
             amounts[self._dropped()] = MULTIPLIER_UNITS * max(self._threshold, 1)
-        scaled = whole_numbers(amounts)
-        result, numbers = {}, relaxation.number.tolist()
-        for i, name in enumerate(FAMILIES):
-            used = np.flatnonzero(relaxation.family == i).tolist()
-            result[name] = [
-                x for row in used if scaled[row] > 0 for x in (numbers[row], scaled[row])
-            ]
-        return result
+        return whole_multipliers(relaxation, amounts)
 
     def _dropped(self) -> IntArray:
         """Return the row of the prefix that the objective is about, on the objective's side."""
@@ -226,31 +217,13 @@ class Program:
         _, found, ray = self._solver.getDualRay()
         if found:
             ray = np.maximum(np.array(ray), 0.0)
-            multipliers[self._kept] = ray / max(float(ray.max()), TOLERANCE)
+            multipliers[self._kept] = ray / max(float(ray.max()), ROUNDING_ERROR)
         return multipliers
-
-
-def _solver(
-    matrix: csr_matrix,
-    lower: FloatArray,
-    least: FloatArray,
-    most: FloatArray,
-    cost: FloatArray,
-    threads: int,
-) -> Any:
-    rows = lower, np.full(matrix.shape[0], np.inf)
-    solver = highs_solver(matrix, cost, (least, most), rows, threads)
-    solver.setOptionValue("solver", "simplex")
-    solver.setOptionValue("presolve", "off")
-    # Exact weights are lost with each basis that is set, and computing them again takes long.
-    devex = 1
-    solver.setOptionValue("simplex_dual_edge_weight_strategy", devex)
-    return solver
 
 
 @dataclass(eq=False)
 class Leaf:
-    """A part of the search space: a leaf of the tree until it is branched on.
+    """Partitions within windows: a leaf of the tree until it is branched on.
 
     Attributes
     ----------
@@ -290,7 +263,8 @@ class Search:
         budget: Budget,
     ) -> None:
         self._closure, self._budget, self.program = closure, budget, program
-        self._weights = branching_weights(graph)
+        # Work, and tensors around: where those of a node alone cost much, its neighbours follow it.
+        self._weights = graph.work + 1 + transfers_around(graph)
         self._ticket = itertools.count()
         self._waiting: list[tuple[float, int, Leaf]] = []
         self.root = self._solved(windows, None)
@@ -306,15 +280,15 @@ class Search:
         """The leaf with the least bound; None if there is no solution."""
         return self._waiting[0][2] if self._waiting else None
 
-    def grow(self, leaf: Leaf | None = None) -> bool:
-        """Branch on a leaf, by default the worst; return False if it is decided.
+    def grow(self) -> bool:
+        """Branch on the worst leaf; return False if it is decided.
 
         Raises
         ------
         OutOfTimeError
             If the budget ends first. The tree stays as it was.
         """
-        leaf = self.worst if leaf is None else leaf
+        leaf = self.worst
         if leaf is None or leaf.point is None or leaf.point.y is None:
             return False
         branching = self._branching(leaf.point.y)
@@ -322,11 +296,10 @@ class Search:
             return False
         sides = self._closure.branch(leaf.windows, *branching)
         first, second = (self._solved(side, leaf) for side in sides)
+        heapq.heappop(self._waiting)
         leaf.branching, leaf.children = branching, (first, second)
         self._push(first)
         self._push(second)
-        while self._waiting and self._waiting[0][2].children is not None:
-            heapq.heappop(self._waiting)
         return True
 
     def _branching(self, y: FloatArray) -> tuple[int, int] | None:
@@ -347,11 +320,3 @@ class Search:
     def _push(self, leaf: Leaf) -> None:
         if leaf.point is not None and leaf.point.y is not None:
             heapq.heappush(self._waiting, (leaf.optimum, next(self._ticket), leaf))
-
-
-def branching_weights(graph: PipelineGraph) -> IntArray:
-    """Return the nodes' weights in the choice of branchings: work and tensors around, shape (n,).
-
-    Where the tensors of a node alone cost much, its neighbours follow it.
-    """
-    return graph.work + 1 + transfers_around(graph)

@@ -20,7 +20,7 @@ import numpy as np
 from boundmark.bounds.mip import SOLVERS, highs
 from boundmark.bounds.mip.linear_model import LinearModel
 from boundmark.bounds.mip.solving import Outcome, Search
-from boundmark.bounds.pipeline import exact
+from boundmark.bounds.pipeline.trees import integer_programs
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress
@@ -197,12 +197,12 @@ def solver_dies(instance: Any, budget: Budget, seed: int, progress: Progress) ->
         return outcome
 
     SOLVERS["dies"] = solve
-    exact.run_exact(instance, budget, seed, progress, solver="dies")
+    integer_programs.run_exact(instance, budget, seed, progress, solver="dies")
 
 
 def lacks_solver(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
     sys.modules["highspy"] = None  # type: ignore[assignment]
-    exact.run_exact(instance, budget, seed, progress, solver="highs")
+    integer_programs.run_exact(instance, budget, seed, progress, solver="highs")
 
 
 def leaves_grandchildren(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:

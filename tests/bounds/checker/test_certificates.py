@@ -1,4 +1,6 @@
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from mutation import JSON, mutants
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker import pipeline
 
 
 @pytest.fixture(params=NAMES, ids=": ".join, scope="module")
@@ -19,6 +22,16 @@ def sample(request: pytest.FixtureRequest) -> Certified:
 def test_every_kind_has_a_sample() -> None:
     """What is said below of all kinds is said of each kind that the checker knows."""
     assert {certified(*name).certificate["kind"] for name in NAMES} == set(checker.KINDS)
+
+
+def test_kinds_of_pipeline_are_explained() -> None:
+    """The checker's own list of proofs and the page have each kind that is registered, once."""
+    lines = re.findall(r"^\S+/\d+(?:, \S+/\d+)*$", pipeline.__doc__ or "", re.MULTILINE)
+    proofs = [kind for line in lines for kind in line.split(", ")]
+    page = Path(__file__).parents[3] / "docs/certificates/pipeline.md"
+    rows = re.findall(r"^\| (`[^|]*/\d`[^|]*)\|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    explained = [kind for row in rows for kind in re.findall(r"`([a-z-]+/\d+)`", row)]
+    assert sorted(proofs) == sorted(explained) == sorted(pipeline.KINDS)
 
 
 def test_tight_bound_is_the_optimum(sample: Certified) -> None:

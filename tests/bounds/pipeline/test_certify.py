@@ -146,8 +146,8 @@ def test_where_cut_tree_begins_it_is_waited_for(
     monkeypatch.setattr(certify, "run_by_turns", lambda *given: turns.append(given[-1]))
     settings = CertifySettings(most_edges=90.0, most_edges_far=10.0)
     certified(sample, 5, 1, int(times_share * share), settings)
-    assert turns == [settings.by_cuts if is_by_cuts else settings.portfolio]
-    assert settings.by_cuts.patience > settings.portfolio.patience
+    assert turns == [certify.TURNS_BY_CUTS if is_by_cuts else certify.TURNS]
+    assert certify.TURNS_BY_CUTS.patience > certify.TURNS.patience
 
 
 @pytest.mark.parametrize(("dense", "first"), [(0.07, "cut-tree"), (0.08, "packing")])

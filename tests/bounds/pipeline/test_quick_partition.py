@@ -85,7 +85,7 @@ def test_large_graphs_are_segmented_without_a_matrix(monkeypatch: pytest.MonkeyP
     order = sample.graph.dag.topological_order
     best = sample.objective(quick_partition.segmented(sample, order))
     monkeypatch.setattr(quick_partition, "_segment_costs", None)
-    settings = quick_partition.QuickSettings(most_nodes=100)
-    quick = quick_partition.quick_partition(sample, 1, Budget(20), 0, settings)
+    monkeypatch.setattr(quick_partition, "MOST_NODES_OF_A_MATRIX", 100)
+    quick = quick_partition.quick_partition(sample, 1, Budget(20), 0)
     found = sample.objective(quick)
     assert best <= found <= 1.05 * best

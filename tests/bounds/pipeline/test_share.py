@@ -14,7 +14,7 @@ from boundmark.bounds.pipeline.cut_tree import method as cut_tree
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
 from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
-from boundmark.bounds.pipeline.tree.methods import run_mip_tree
+from boundmark.bounds.pipeline.trees import mip_tree
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -66,7 +66,7 @@ def test_only_what_is_better_is_proven(
     assert [report.bound for report in recorder.bounds] == [bound] * reported
     count = len(proofs)
     assert (count > 0) == reported
-    for run in (packing.run, cut_tree.run, run_mip_tree):
+    for run in (packing.run, cut_tree.run, mip_tree.run):
         run(sample, Budget(0), 1, best, tables=lambda graph, budget: table)
     assert len(proofs) == count
 
@@ -79,12 +79,13 @@ def test_proofs_end_in_time(graph: PipelineGraph) -> None:
     assert not recorder.bounds
     assert table.flows_in_time(bound, LooksBudget(10.0)) is None
     # What has been computed so far is kept, and needs no look at the clock.
-    flows = table.flows(bound)
+    flows = table.flows_in_time(bound, Budget(1e6))
+    assert flows is not None
     assert len(flows) > 20
     assert table.flows_in_time(bound, LooksBudget(0.0)) == flows
     assert table.report(sample, "share", Best(sample, recorder), LooksBudget(0.0)) == bound
     assert [report.bound for report in recorder.bounds] == [bound]
-    for run in (packing.run, cut_tree.run, run_mip_tree):
+    for run in (packing.run, cut_tree.run, mip_tree.run):
         recorder = Recorder()
         run(sample, Budget(0), 1, recorder)
         assert all(len(report.payload["flows"]) <= 16 for report in recorder.bounds)

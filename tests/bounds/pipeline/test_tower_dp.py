@@ -17,22 +17,18 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline import ideal_dp, tower_dp
-from boundmark.bounds.pipeline.tower_dp import TowerSettings, towers
+from boundmark.bounds.pipeline.tower_dp import towers
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
-ANY_TOWER = TowerSettings(least_part=0.0)
 
-
-def solved(
-    sample: PipelineInstance, seconds: float = 60, settings: TowerSettings = ANY_TOWER
-) -> Recorder:
+def solved(sample: PipelineInstance, seconds: float = 60, least_part: float = 0.0) -> Recorder:
     """Run the method."""
     reports = Recorder()
-    tower_dp.run(sample, Budget(seconds), 0, reports, settings=settings)
+    tower_dp.run(sample, Budget(seconds), 0, reports, least_part=least_part)
     return reports
 
 
@@ -136,7 +132,7 @@ def test_steps_are_counted_as_the_checker_takes_them(
         reports = Recorder()
         # Told the optimum, it lists stages up to the threshold that is to be refuted.
         best = Best(sample, reports, objective=final.bound, certified=final.bound - 1)
-        tower_dp.run(sample, Budget(60), 0, best, settings=ANY_TOWER)
+        tower_dp.run(sample, Budget(60), 0, best, least_part=0.0)
         assert [type(bound) for bound in reports.bounds] == [kind]
         assert reports.bounds[0].bound == final.bound
 
@@ -173,7 +169,7 @@ def test_a_graph_without_towers_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="no parallel towers"):
         solved(instance([1, 2, 3], [(0, 1), (1, 2)], 2))
     with pytest.raises(UnsupportedError, match="no parallel towers"):
-        solved(encoders(3, 1), settings=TowerSettings(least_part=0.6))
+        solved(encoders(3, 1), least_part=0.6)
 
 
 def test_too_many_down_sets_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,6 +214,6 @@ def test_a_model_of_two_towers_is_solved(k: int, best: int) -> None:
     """FLAVA, 1.6 million pairs of down-sets, is solved to certified optimality."""
     sample = named_instance("zoo/flava-base", {"k": str(k)}, "pipeline").instance
     assert isinstance(sample, PipelineInstance)
-    reports = solved(sample, settings=TowerSettings())
+    reports = solved(sample, least_part=0.05)
     assert sample.objective(reports.solutions[-1]) == best
     assert checked(sample, reports) == best

@@ -1,9 +1,12 @@
 """Trees that are none, what the smallest ones prove, and that an empty leaf proves nothing."""
 
+import copy
+import itertools
 from typing import Any
 
 import pytest
 from brute_force import instance, optimum
+from certified import certified
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import windows
@@ -145,3 +148,40 @@ def test_shares_of_one_stage_leave_all_stages(monkeypatch: pytest.MonkeyPatch) -
         with monkeypatch.context() as patch:
             patch.delattr(windows, "weights_around")
             assert windows.share_windows(3, order, shares) == ([0, 0], [2, 2])
+
+
+def trees(nodes: list[Any]) -> list[list[Any]]:
+    """Return the trees that a list of nodes is made of, parents first."""
+    result: list[list[Any]] = []
+    lacking = 0
+    for node in nodes:
+        if not lacking:
+            result.append([])
+            lacking = 1
+        result[-1].append(node)
+        lacking += 1 if isinstance(node, list) else -1
+    return result
+
+
+@pytest.mark.parametrize("name", ["bottleneck-guess-tree", "bottleneck-guess-tree, overflow"])
+def test_no_position_may_be_missing(name: str) -> None:
+    """Without the tree of one position, whichever, the others prove nothing."""
+    sample = certified("pipeline", name)
+    positions = trees(sample.certificate["payload"]["nodes"])
+    assert len(positions) == sample.document["k"]
+    for missing in range(len(positions)):
+        changed = copy.deepcopy(sample.certificate)
+        kept = positions[:missing] + positions[missing + 1 :]
+        changed["payload"]["nodes"] = list(itertools.chain.from_iterable(kept))
+        with pytest.raises(checker.Rejected, match="fewer entries than the tree"):
+            checker.check_certificate(sample.document, changed)
+
+
+@pytest.mark.parametrize("demand", [[], [1, 1, 1], [1, 1, 1, 1, 1], [1, -1, 1, 1], "1111", None])
+def test_each_node_has_a_demand(demand: Any) -> None:
+    """What some stage has the mean of is known for all nodes, and negative for none."""
+    sample = certified("pipeline", "bottleneck-tree")
+    document = copy.deepcopy(sample.certificate)
+    document["payload"]["demand"] = demand
+    with pytest.raises(checker.Rejected, match="demand of the payload is not"):
+        checker.check_certificate(sample.document, document)

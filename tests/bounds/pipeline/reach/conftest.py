@@ -3,23 +3,19 @@ from collections.abc import Callable
 import pytest
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.reach.attempt import Context, StepSettings
+from boundmark.bounds.pipeline.reach.attempt import Context
 from boundmark.bounds.pipeline.reach.prefixes import Closure
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
-
-DEFAULT = StepSettings()
 
 
 @pytest.fixture(scope="session")
 def context() -> Callable[..., Context]:
     """Return a maker of contexts with time enough."""
 
-    def make(
-        sample: PipelineInstance, seconds: float = 60.0, settings: StepSettings = DEFAULT
-    ) -> Context:
+    def make(sample: PipelineInstance, seconds: float = 60.0) -> Context:
         closure = Closure.of(sample.graph.dag)
         checked = checker.check_instance(sample.to_json())
-        return Context(sample, closure, checked, None, Budget(seconds), settings)
+        return Context(sample, closure, checked, Budget(seconds))
 
     return make

@@ -15,7 +15,7 @@ from selection import examples, first_now
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context, StepSettings
+from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context
 from boundmark.bounds.pipeline.reach.prefixes import Step
 from boundmark.bounds.pipeline.windows import SHARE_UNITS
 from boundmark.problems.certificate import Certificate
@@ -44,8 +44,8 @@ SAMPLES = [
 
 def attempted(context: Context, threshold: int) -> Attempt | None:
     """Return an attempt, None where a node does not fit."""
-    amounts = context.amounts(threshold)
-    return None if amounts is None else Attempt(context, threshold, amounts)
+    fits = int(context.instance.graph.work.max()) <= threshold
+    return Attempt(context, threshold) if fits else None
 
 
 def certificate(sample: PipelineInstance, attempt: Attempt) -> Certificate:
@@ -182,17 +182,16 @@ def test_steps_from_both_ends_narrow_prefixes(
     random_graph: Callable[..., PipelineGraph],
 ) -> None:
     """What steps from one end leave open, those from the other end narrow, and nothing is lost."""
-    early = StepSettings(nearly_refuted=2.0)
     sample = PipelineInstance(random_graph(24, seed=1), 4)
     mean = -(-int(sample.graph.work.sum()) // sample.k)
     for threshold in range(mean, 2 * mean, mean // 20):
-        attempt = attempted(context(sample, settings=early), threshold)
+        attempt = attempted(context(sample), threshold)
         if attempt is not None and not attempt.is_refuted and not attempt.forward(3):
             break
     assert attempt is not None
     before = attempt.width
     at_most = list(attempt.prefixes.at_most)
-    attempt.back_and_forth(3, 1)
+    attempt.back_and_forth(3, 1, nearly_refuted=2.0)
     assert 0 <= attempt.width < before
     assert all(map(operator.le, attempt.prefixes.at_most, at_most))
 

@@ -5,16 +5,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brute_force import instance, instances, optimum
+from brute_force import instance, instances, optimum, partitions, stage_cost
+from brute_force_prefixes import stages
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from recording import Recorder
 from selection import examples
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline import forward_greedy
 from boundmark.bounds.pipeline.reach import method
+from boundmark.bounds.pipeline.reach.attempt import Context
 from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError
 from boundmark.bounds.pipeline.reach.search import Point, Program
 from boundmark.problems.arrays import frozen
@@ -106,9 +108,8 @@ def test_no_time_leaves_what_is_cheap(random_graph: Callable[..., PipelineGraph]
     assert [report.kind for report in bounds] == ["mean-work/1"]
 
 
-@pytest.mark.parametrize("searcher", [method, forward_greedy])
 def test_the_time_may_end_in_the_preparation(
-    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, searcher: Any
+    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is cheap has been reported by then, and nothing is raised."""
 
@@ -117,9 +118,9 @@ def test_the_time_may_end_in_the_preparation(
 
     monkeypatch.setattr(Closure, "of", slow)
     reports = Recorder()
-    searcher.run(PipelineInstance(random_graph(60, seed=1), 4), Budget(60), 0, reports)
+    method.run(PipelineInstance(random_graph(60, seed=1), 4), Budget(60), 0, reports)
     assert reports.solutions
-    assert bool(reports.bounds) == (searcher is method)
+    assert reports.bounds
 
 
 def test_what_the_checker_would_refuse_is_not_tried() -> None:
@@ -171,3 +172,62 @@ def test_a_solver_that_lies_proves_nothing_false(
 
     monkeypatch.setattr(Program, "solve", lying)
     run(PipelineInstance(random_graph(24, seed=1), 3), 3)
+
+
+MANY_BRANCHINGS = 1000
+
+
+@settings(max_examples=examples(60))
+@given(
+    sample=instances(),
+    threshold=st.integers(1, 30),
+    price=st.sampled_from((0.0, 0.5, 1.0)),
+)
+def test_stages_keep_to_the_threshold(
+    context: Callable[..., Context],
+    sample: PipelineInstance,
+    threshold: int,
+    price: float,
+) -> None:
+    """Partitions are valid, and only the stage that takes the rest may cost too much."""
+    found = method.Greedy(context(sample), threshold, price, MANY_BRANCHINGS).partition()
+    if found is None:
+        return
+    sample.objective(found)
+    for stage in range(sample.k - 1):
+        members = {v for v in range(sample.nodes) if found.stages[v] == stage}
+        assert stage_cost(sample, members) <= threshold
+
+
+@settings(max_examples=examples(60))
+@given(sample=instances(), threshold=st.integers(5, 30))
+def test_a_first_stage_has_all_the_work_it_can(
+    context: Callable[..., Context], sample: PipelineInstance, threshold: int
+) -> None:
+    """Searched to its end and without a price, no stage of limited cost has more work."""
+    found = method.Greedy(context(sample), threshold, 0.0, MANY_BRANCHINGS).partition()
+    if found is None or sample.k == 1:
+        return
+    work = sample.graph.work
+    most = max(
+        sum(int(work[v]) for v in after)
+        for before, after in stages(sample, threshold)
+        if not before
+    )
+    first = int(work[found.stages == 0].sum())
+    assert first >= most - 0.001 * threshold
+
+
+def test_a_chain_is_cut_where_it_has_to_be(context: Callable[..., Context]) -> None:
+    """Stages are as long as fits, and what cannot be met is not."""
+    work = [4, 1, 3, 2, 2, 3, 1, 4]
+    chain = instance(work, [(v, v + 1) for v in range(7)], 3, transfer=[0] * 8)
+    found = method.Greedy(context(chain), 8, 0.0, MANY_BRANCHINGS).partition()
+    assert found is not None
+    assert found.stages.tolist() == [0, 0, 0, 1, 1, 1, 1, 2]
+    best = min(
+        max(sum(work[v] for v in range(8) if assignment[v] == stage) for stage in range(3))
+        for assignment in partitions(chain)
+    )
+    below = method.Greedy(context(chain), best - 1, 0.0, MANY_BRANCHINGS).partition()
+    assert below is None or chain.objective(below) >= best

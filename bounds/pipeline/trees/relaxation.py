@@ -1,11 +1,10 @@
 """The linear relaxation at a threshold: a lower bound on the bottleneck stage's cost.
 
-Columns are y(v, b), 1 if node v is in superblock b or earlier ([MTPP24], Section 3.1), for the
-superblocks where the windows leave it open; c(u, b), 1 if the tensor of u enters or leaves
-superblock b; o(b), the overflow of superblock b; s, by how much shares may be too large, at a
-price; and z, the cost of the bottleneck stage. A superblock stands for merged(b) stages (see
-`superblocks`), in the exact program for one. With x(v, b) = y(v, b) - y(v, b - 1), all rows are
-"at least":
+A superblock is a stage, or stands for merged(b) stages in a row. Columns are y(v, b), 1 if node v
+is in superblock b or earlier ([MTPP24], Section 3.1), for the superblocks where the windows leave
+it open; c(u, b), 1 if the tensor of u enters or leaves superblock b; o(b), the overflow of
+superblock b; s, by how much shares may be too large, at a price; and z, the cost of the bottleneck
+stage. With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
 
     later     y(v, b + 1) - y(v, b) >= 0
     edge      y(u, b) - y(w, b) >= 0                      for an edge (u, w)
@@ -14,7 +13,6 @@ price; and z, the cost of the bottleneck stage. A superblock stands for merged(b
     overflow  o(b) - param_load x(., b) >= -merged(b) cache
     share     s - shares x(., b) >= -merged(b)            holds only below the threshold
     cost      merged(b) z - work x(., b) - transfer c(., b) - o(b) >= 0
-    demand    s + demand x(., 1) >= least                 only if a superblock is singled out
     at_least  weights y(., b) >= at_least[b]              only if prefixes are weighed
     at_most   -weights y(., b) >= -at_most[b]             the same
 
@@ -25,29 +23,77 @@ exist.
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags_array
 
 from boundmark.bounds.highs import highs_solver
-from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, PrefixWeights, Superblocks
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 FloatArray = npt.NDArray[np.float64]
 
 # The families of rows that every leaf of a certificate has, and all families.
 TREE_FAMILIES = ("later", "edge", "enters", "leaves", "overflow", "share", "cost")
-FAMILIES = (*TREE_FAMILIES, "demand", "at_least", "at_most")
+FAMILIES = (*TREE_FAMILIES, "at_least", "at_most")
 
-# With so many columns or fewer, the dual simplex method is faster than an interior point: twice at
-# 400. With 700 it takes five times as long.
-SIMPLEX_COLUMNS = 450
+# The multipliers of a leaf as certificates store them: by family, rows and multipliers in turn.
+Multipliers: TypeAlias = dict[str, list[int]]
 
-# Half of the largest multiplier that the checker accepts.
-LARGEST_MULTIPLIER = 2.0**79
+
+def refuse_more_than(largest: int, instance: PipelineInstance) -> None:
+    """Raise `UnsupportedError` if an instance has more nodes or stages."""
+    found = max(instance.nodes, instance.k)
+    if found > largest:
+        raise UnsupportedError(
+            f"the instance has {found} nodes or stages; expected at most {largest}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixWeights:
+    """The weight of superblocks 0 to b together, for each b but the last.
+
+    Attributes
+    ----------
+    weights
+        Of each node, in units of 1 / SHARE_UNITS, shape (n,).
+    at_least, at_most
+        Bounds in the same unit, shape (K - 1,).
+    """
+
+    weights: IntArray
+    at_least: IntArray
+    at_most: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Superblocks:
+    """The superblocks of a program.
+
+    Attributes
+    ----------
+    merged
+        How many stages each superblock stands for, at most, shape (K,).
+    is_costed
+        Whether the program has the rows of a superblock, shape (K,). They hold in any case.
+    prefixes
+        If not None, what the superblocks weigh together up to each one.
+    """
+
+    merged: IntArray
+    is_costed: npt.NDArray[np.bool_]
+    prefixes: PrefixWeights | None = None
+
+
+def single_stages(k: int) -> Superblocks:
+    """Return the superblocks of the exact program, a stage each."""
+    return Superblocks(np.ones(k, dtype=np.int64), np.ones(k, dtype=np.bool_))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,14 +231,6 @@ def relax(
     rows.add_x(cost[at], v, b, -graph.work[v])
     u, b = np.nonzero(touched)
     rows.add(cost[np.searchsorted(costed, b)], c[u, b], -graph.transfer[u])
-    if superblocks.demand is not None:
-        (v,) = np.nonzero(may_be_in[:, MIDDLE])
-        least = superblocks.demand.least / SHARE_UNITS
-        demand = rows.new("demand", np.array([0]), lower=least)
-        rows.add(demand, np.array([excess]), 1.0)
-        amount = superblocks.demand.amounts[v] / SHARE_UNITS
-        rows.add_x(np.broadcast_to(demand, v.shape), v, np.full_like(v, MIDDLE), amount)
-
     if superblocks.prefixes is not None:
         _add_prefix_rows(rows, superblocks.prefixes)
 
@@ -277,7 +315,9 @@ def solve(
         (relaxation.lower / rows, np.full(matrix.shape[0], np.inf)),
         threads,
     )
-    if matrix.shape[1] <= SIMPLEX_COLUMNS:
+    # With so many columns or fewer, the dual simplex method is faster than an interior point: twice
+    # at 400. With 700 it takes five times as long.
+    if matrix.shape[1] <= 450:
         solver.setOptionValue("solver", "simplex")
         solver.setOptionValue("presolve", "off")
     else:
@@ -295,14 +335,20 @@ def solve(
     )
 
 
-def whole_numbers(amounts: FloatArray) -> list[int]:
-    """Round amounts to integers, scaled down if they exceed what certificates store.
+def whole_multipliers(relaxation: Relaxation, amounts: FloatArray) -> Multipliers:
+    """Round the rows' multipliers to integers, scaled down if they exceed what certificates store.
 
     Multipliers of rows prove the same when all are divided by one number.
     """
+    result: Multipliers = {name: [] for name in FAMILIES}
     largest = float(amounts.max(initial=0.0))
     if not np.isfinite(largest):
-        return [0] * len(amounts)
-    fitting = amounts * min(1.0, LARGEST_MULTIPLIER / max(largest, 1.0))
-    # Python integers: costs of 2^39 ticks would exceed 64 bits.
-    return [int(amount) for amount in np.rint(fitting).tolist()]
+        return result
+    # Half of the largest multiplier that the checker accepts.
+    most = 2.0**79
+    scaled = np.rint(amounts * min(1.0, most / max(largest, 1.0)))
+    for row in np.flatnonzero(scaled > 0).tolist():
+        family = FAMILIES[relaxation.family[row]]
+        # A Python integer: costs of 2^39 ticks would exceed 64 bits.
+        result[family] += [int(relaxation.number[row]), int(scaled[row])]
+    return result

@@ -1,4 +1,4 @@
-"""What three superblocks must cost, by minimum cuts: the program of `relaxation` without a solver.
+"""Bounds on three superblocks by minimum cuts: the program of `relaxation` without a solver.
 
 The superblocks are what is before a stage, the stage, and what is after it. For given multipliers
 of the rows of costs and overflow, the rest of the program is nearly a minimum cut. Three zeros or
@@ -21,15 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.bounds.pipeline.maximum_flow import SINK, SOURCE, UNLIMITED, Network
-from boundmark.bounds.pipeline.tree.relaxation import FloatArray
-from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Superblocks
+from boundmark.bounds.pipeline.trees.relaxation import FloatArray
 from boundmark.bounds.pipeline.windows import Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-BEFORE, AFTER = MIDDLE - 1, MIDDLE + 1
+# The superblocks: what is before the stage, the stage, and what is after it.
+BEFORE, MIDDLE, AFTER = 0, 1, 2
 
 # Multipliers of costs add up to this, each times the number of its stages.
 SCALE = 2**20
@@ -40,26 +40,10 @@ MOST_UNITS = 2**40
 # The families of rows that arcs stand for.
 FAMILIES = ("edge", "enters", "leaves")
 
-# Solutions with less weight do not belong to a point.
-LEAST_WEIGHT = 1e-6
+# The search for multipliers ends when better ones can prove more by this part of the bound.
+PRECISION = 1e-4
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class CutSettings:
-    """Settings of the search for multipliers.
-
-    Attributes
-    ----------
-    most_cuts
-        Number of cuts for one leaf, at most.
-    precision
-        Part of the bound by which better multipliers can prove more when the search ends.
-    """
-
-    most_cuts: int = 30
-    precision: float = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +59,7 @@ class Costs:
 
     @classmethod
     def of(cls, graph: PipelineGraph) -> "Costs":
-        """Choose the unit."""
+        """Return costs in the smallest unit in which flows can add them up."""
         all_costs = sum(int(array.sum()) for array in (graph.work, graph.param_load))
         # A tensor pays for leaving and entering any of the superblocks.
         unit = 1 + (all_costs + 4 * int(graph.transfer.sum())) // MOST_UNITS
@@ -169,7 +153,7 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """A solution of a cut: bounds for all multipliers of costs and overflow, from above.
+    """A cutting plane, from a minimum cut: what multipliers of costs and overflow prove at most.
 
     Attributes
     ----------
@@ -215,12 +199,14 @@ class SuperblockCuts:
 
     Parameters
     ----------
+    merged
+        How many stages each superblock stands for.
     windows
         First and last superblock of each node; some node is in the middle one.
     """
 
-    def __init__(self, costs: Costs, superblocks: Superblocks, windows: Windows) -> None:
-        self._costs, self._merged, self._windows = costs, superblocks.merged, windows
+    def __init__(self, costs: Costs, merged: IntArray, windows: Windows) -> None:
+        self._costs, self._merged, self._windows = costs, merged, windows
         can_overflow = (0, 1) if int(costs.load.sum()) > costs.cache else (0,)
         # Superblocks that the bound can be found by, with and without overflow.
         self._ways = [
@@ -231,7 +217,7 @@ class SuperblockCuts:
         self._not_before, self._inside, self._not_after = vertices
         self._is_after = ~self._is_free & (self._not_after != SOURCE)
         edges, u, w = np.arange(dag.edges), dag.sources, dag.targets
-        parts = _Parts(costs, 1 + max(SINK, int(vertices.max())))
+        parts = _ArcBuilder(costs, 1 + max(SINK, int(vertices.max())))
         parts.add("edge", 3 * edges + BEFORE, self._not_before[u], self._not_before[w])
         parts.add("edge", 3 * edges + MIDDLE, self._not_after[w], self._not_after[u])
         parts.add_tensors("leaves", BEFORE, edges, self._not_before[w], self._not_before[u])
@@ -248,9 +234,7 @@ class SuperblockCuts:
         self._is_first = tails == SOURCE
         self._network = Network.of(parts.vertices, tails, heads)
 
-    def strongest(
-        self, planes: list[Plane], enough: int, budget: Budget, settings: CutSettings
-    ) -> Proof | None:
+    def strongest(self, planes: list[Plane], enough: int, budget: Budget) -> Proof | None:
         """Return multipliers that prove most, or more than enough; None if there is no time.
 
         Parameters
@@ -263,7 +247,8 @@ class SuperblockCuts:
         mixture = np.full(len(self._ways), 1 / len(self._ways))
         if planes:
             mixture = self._best_mixture(planes)[1]
-        for _ in range(settings.most_cuts):
+        most_cuts = 30
+        for _ in range(most_cuts):
             if budget.is_spent():
                 return None
             cost, overflow = self._prices(mixture)
@@ -272,11 +257,12 @@ class SuperblockCuts:
                 value, flows = found, (cost, overflow, flow, at_sink)
             planes += solutions
             most, mixture, weights = self._best_mixture(planes)
-            if most - value <= settings.precision * value or value * self._costs.unit > enough:
+            if most - value <= PRECISION * value or value * self._costs.unit > enough:
                 break
         multipliers = self._multipliers(*flows)
         bound = multipliers.bound(self._costs, self._merged, self._windows)
-        parts = [i for i, weight in enumerate(weights) if weight > LEAST_WEIGHT]
+        # Solutions with less weight do not belong to the point.
+        parts = [i for i, weight in enumerate(weights) if weight > 1e-6]
         return Proof(
             bound,
             multipliers,
@@ -435,8 +421,8 @@ class _Arcs:
     number: IntArray
 
 
-class _Parts:
-    """Builder of arcs, each from what must not be on the source's side alone.
+class _ArcBuilder:
+    """Builder of the network's arcs, each for a row of the program, or for several of one tensor.
 
     Parameters
     ----------

@@ -14,9 +14,9 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget
 from boundmark.bounds.pipeline.share import share_table
-from boundmark.bounds.pipeline.tree import methods, search
-from boundmark.bounds.pipeline.tree.methods import LARGEST_GRAPH, TreeSettings
-from boundmark.bounds.pipeline.tree.relaxation import Point, solve
+from boundmark.bounds.pipeline.trees import mip_tree
+from boundmark.bounds.pipeline.trees.mip_tree import LARGEST_GRAPH, next_report_at
+from boundmark.bounds.pipeline.trees.relaxation import Point, solve
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
@@ -29,7 +29,7 @@ def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> No
     """On a graph too large to finish, each report is better than the last one and is accepted."""
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     reports = Recorder()
-    methods.run_mip_tree(sample, Budget(3), 0, reports)
+    mip_tree.run(sample, Budget(3), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     assert bounds[-1] > share_table(sample.graph).bound(4)
@@ -42,7 +42,7 @@ def test_a_finished_tree_proves_the_optimum() -> None:
     edges = [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (2, 5), (4, 5)]
     sample = instance([7, 5, 3, 4, 6, 6], edges, 5, transfer=[5, 1, 2, 3, 2, 4])
     reports = Recorder()
-    methods.run_mip_tree(sample, Budget(20), 0, reports)
+    mip_tree.run(sample, Budget(20), 0, reports)
     assert reports.bounds[-1].bound == optimum(sample)
 
 
@@ -62,10 +62,10 @@ def test_a_solver_that_lies_makes_nothing_worse(
             point = replace(point, multipliers=np.roll(point.multipliers, 1))
         return point
 
-    monkeypatch.setattr(search, "solve", lying)
+    monkeypatch.setattr(mip_tree, "solve", lying)
     sample = PipelineInstance(random_graph(30, seed=1), 4)
     reports = Recorder()
-    methods.run_mip_tree(sample, Budget(2), 0, reports)
+    mip_tree.run(sample, Budget(2), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:
@@ -79,7 +79,7 @@ def test_a_missing_solver_leaves_the_share_bound(
     monkeypatch.setitem(sys.modules, "highspy", None)
     reports = Recorder()
     with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
-        methods.run_mip_tree(
+        mip_tree.run(
             PipelineInstance(random_graph(20, seed=1), 2),
             Budget(5),
             0,
@@ -92,7 +92,7 @@ def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGrap
     """What is cheap is reported even when the budget is spent at once."""
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     reports = Recorder()
-    methods.run_mip_tree(sample, Budget(0), 0, reports)
+    mip_tree.run(sample, Budget(0), 0, reports)
     assert reports.bounds[0].kind == "share/1"
 
 
@@ -104,10 +104,10 @@ def test_without_time_no_program_is_set_up(
     def unexpected(*arguments: object) -> None:
         raise AssertionError("a program is set up")
 
-    monkeypatch.setattr(search, "relax", unexpected)
+    monkeypatch.setattr(mip_tree, "relax", unexpected)
     sample = PipelineInstance(random_graph(20, seed=1), 4)
     table = share_table(sample.graph)
-    methods.run_mip_tree(sample, Budget(0), 1, Recorder(), tables=lambda graph, budget: table)
+    mip_tree.run(sample, Budget(0), 1, Recorder(), tables=lambda graph, budget: table)
 
 
 def test_what_the_checker_would_refuse_is_not_tried() -> None:
@@ -117,7 +117,7 @@ def test_what_the_checker_would_refuse_is_not_tried() -> None:
     names = tuple(map(str, range(nodes)))
     graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
     with pytest.raises(UnsupportedError, match="has 4097 nodes or stages; expected at most 4096"):
-        methods.run_mip_tree(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
+        mip_tree.run(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
 
 
 def test_a_tree_does_not_outgrow_the_checker(
@@ -127,7 +127,7 @@ def test_a_tree_does_not_outgrow_the_checker(
     sample = PipelineInstance(random_graph(40, seed=1), 3)
     monkeypatch.setattr(budget, "MOST_STEPS", 4000)
     reports = Recorder()
-    methods.run_mip_tree(sample, Budget(20), 0, reports)
+    mip_tree.run(sample, Budget(20), 0, reports)
     assert reports.bounds
     for report in reports.bounds:
         assert checker.check_certificate(sample.to_json(), report.to_json()) == report.bound
@@ -155,33 +155,31 @@ def test_a_tree_reports_early_in_a_long_time(
     """
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     due: list[float] = []
-    next_report = TreeSettings.next_report
 
-    def recorded(settings: TreeSettings, spent: float, check: float) -> float:
-        due.append(next_report(settings, spent, check))
+    def recorded(spent: float, check: float) -> float:
+        due.append(next_report_at(spent, check))
         return due[-1]
 
-    monkeypatch.setattr(TreeSettings, "next_report", recorded)
+    monkeypatch.setattr(mip_tree, "next_report_at", recorded)
     steps = 0
-    grow = search.Tree.grow
+    grow = mip_tree.Tree.grow
 
-    def few_steps(tree: search.Tree) -> bool:
+    def few_steps(tree: mip_tree.Tree) -> bool:
         nonlocal steps
         steps += 1
         return steps <= 60 and grow(tree)
 
-    monkeypatch.setattr(search.Tree, "grow", few_steps)
-    methods.run_mip_tree(sample, _Looks(1_000_000), 0, Recorder())
+    monkeypatch.setattr(mip_tree.Tree, "grow", few_steps)
+    mip_tree.run(sample, _Looks(1_000_000), 0, Recorder())
     assert len(due) > 3
     assert max(due) < 10_000
 
 
 def test_reports_leave_most_of_the_time_to_the_tree() -> None:
     """The next one is due after a part of the time so far, or after many times a slow check."""
-    settings = TreeSettings(report_growth=0.25, checks_between=10.0)
-    assert settings.next_report(8.0, 0.0) == 10.0
-    assert settings.next_report(8.0, 0.1) == 10.0
-    assert settings.next_report(8.0, 1.0) == 18.0
+    assert next_report_at(8.0, 0.0) == 10.0
+    assert next_report_at(8.0, 0.1) == 10.0
+    assert next_report_at(8.0, 1.0) == 18.0
 
 
 def test_no_check_begins_without_time_for_it() -> None:
@@ -192,12 +190,9 @@ def test_no_check_begins_without_time_for_it() -> None:
 
     tried: list[int] = []
     sample = instance([1, 1], [(0, 1)], 2)
-    tree = SimpleNamespace(
-        budget=Budget(2), bound=9, threshold=8, instance=sample, payload=payload,
-        formulation=SimpleNamespace(kind="mip-tree/1"),
-    )  # fmt: skip
+    tree = SimpleNamespace(budget=Budget(2), bound=9, threshold=8, instance=sample, payload=payload)
     for seconds, expected in ((0.0, [8]), (1.0, [8]), (3.0, [])):
         tried.clear()
-        report = methods._Report(tree, Best(sample, Recorder()), "mip-tree", seconds)  # type: ignore[arg-type]
+        report = mip_tree._Report(tree, Best(sample, Recorder()), seconds)  # type: ignore[arg-type]
         assert report.at(8) == 0
         assert tried == expected

@@ -13,13 +13,14 @@ from boundmark.bounds.mip import SOLVERS
 from boundmark.bounds.mip.linear_model import UNBOUNDED, LinearModel
 from boundmark.bounds.mip.solving import Outcome, Search
 from boundmark.bounds.pipeline import BOTTLENECK, BOTTLENECK_GUESS, EXACT, EXACT_STRONG
-from boundmark.bounds.pipeline.bottleneck import (
+from boundmark.bounds.pipeline.trees.integer_programs import (
+    SuperblockColumns,
     bottleneck_model,
+    exact_columns,
+    exact_model,
     guess_model,
     simple_bound,
 )
-from boundmark.bounds.pipeline.exact import exact_columns, exact_model
-from boundmark.bounds.pipeline.superblock_columns import SuperblockColumns
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnknownNameError

@@ -8,13 +8,12 @@ backward operators that read what they wrote: all other such tensors leave a sta
 one after, or they leave or enter stage j. The program of three superblocks ([MTPP24], Section 3.3)
 says how little that may be, and minimum cuts solve it (see `superblock_cuts`).
 
-It is a certificate of the kind bottleneck-guess-tree, in which only the pivot demands anything of
-its stage. Below, each position has a tree of its own. Multipliers of one position hold for others
-as well, and prove little less if these are near. So cuts are found where the bound is least, and
-many positions never have their own.
+It is a certificate of the kind `bottleneck-guess-tree/1`, in which only the pivot demands anything
+of its stage. Each position has a tree of its own. Multipliers of one position hold for others as
+well, and prove little less if these are near. So cuts are found where the bound is least, and many
+positions never have their own.
 """
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,23 +24,25 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import separation, work
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.quick_partition import quick_partition, segmented_along
-from boundmark.bounds.pipeline.superblock_cuts import (
+from boundmark.bounds.pipeline.quick_partition import segmented_along, start_from_quick_partition
+from boundmark.bounds.pipeline.trees.mip_tree import FRACTIONAL, checked_certificate, heaviest
+from boundmark.bounds.pipeline.trees.relaxation import (
+    TREE_FAMILIES,
+    FloatArray,
+    refuse_more_than,
+)
+from boundmark.bounds.pipeline.trees.superblock_cuts import (
+    MIDDLE,
+    PRECISION,
     Costs,
-    CutSettings,
     Multipliers,
     Plane,
     Proof,
     SuperblockCuts,
 )
-from boundmark.bounds.pipeline.tree.relaxation import TREE_FAMILIES, FloatArray
-from boundmark.bounds.pipeline.tree.search import FRACTIONAL, heaviest
-from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, Superblocks, around
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, branch, narrowed
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -56,37 +57,6 @@ NOTHING: dict[str, list[int]] = {name: [] for name in ROWS}
 ELSEWHERE = {**NOTHING, "demand": [0, 1]}
 
 
-@dataclass(frozen=True)
-class PivotSettings:
-    """Settings of `pivot-tree`.
-
-    Attributes
-    ----------
-    start_fraction
-        Part of the time for a quick partition, unless a cost is known: thresholds stay below it.
-    least_side
-        Least part of the nodes that the pivot depends on, and that depend on it.
-    search_fraction
-        Part of the time for cuts; the rest is for checking the last certificate.
-    partition_fraction
-        Part of the time spent for partitions rounded from solutions of cuts.
-    report_every
-        Part of the time between two certificates.
-    checks_in_reserve
-        Time kept for the last certificate, in slowest checks so far.
-    cuts
-        Settings of the search for multipliers.
-    """
-
-    start_fraction: float = 0.02
-    least_side: float = 0.1
-    search_fraction: float = 0.95
-    partition_fraction: float = 0.15
-    report_every: float = 0.1
-    checks_in_reserve: float = 2.0
-    cuts: CutSettings = field(default_factory=CutSettings)
-
-
 # Above any cost: the bound of a leaf without partitions.
 LARGEST = 2**62
 
@@ -97,8 +67,8 @@ class Leaf:
 
     Attributes
     ----------
-    superblocks
-        What is before the pivot's stage, this stage, and what is after it.
+    merged
+        How many stages are before the pivot's stage, in it and after it.
     bound
         What the multipliers prove of the bottleneck stage.
     multipliers
@@ -111,7 +81,7 @@ class Leaf:
         Node and superblock to branch on; None if all is decided, or not known yet.
     """
 
-    superblocks: Superblocks
+    merged: IntArray
     windows: Windows
     bound: int = 0
     multipliers: Multipliers | None = None
@@ -139,21 +109,12 @@ class Positions:
     """
 
     def __init__(
-        self,
-        instance: PipelineInstance,
-        pivot: int,
-        threshold: int,
-        budget: Budget,
-        settings: PivotSettings = PivotSettings(),
+        self, instance: PipelineInstance, pivot: int, threshold: int, budget: Budget
     ) -> None:
         self._instance, self._pivot, self._budget = instance, pivot, budget
-        self._settings = settings
         self.threshold = threshold
         self._costs = Costs.of(instance.graph)
         self._around = transfers_around(instance.graph)
-        demanded = np.zeros(instance.nodes, dtype=np.int64)
-        demanded[pivot] = SHARE_UNITS
-        self._demand = Demand.of(demanded, instance.k)
         self._roots = [self._root(instance.graph.dag, stage) for stage in range(instance.k)]
         self._leaves = list(self._roots)
         self.places: list[FloatArray] = []
@@ -161,11 +122,11 @@ class Positions:
 
     def _root(self, dag: Dag, stage: int) -> Leaf:
         """Return all partitions with the pivot in a stage."""
-        superblocks = around(stage, self._instance.k, self._demand)
+        merged = np.array([stage, 1, self._instance.k - 1 - stage])
         first = np.full(dag.nodes, MIDDLE if stage == 0 else 0)
         last = np.full(dag.nodes, MIDDLE if stage == self._instance.k - 1 else 2)
         first[self._pivot] = last[self._pivot] = MIDDLE
-        return Leaf(superblocks, narrowed(dag, Windows(first, last)))
+        return Leaf(merged, narrowed(dag, Windows(first, last)))
 
     @property
     def bound(self) -> int:
@@ -192,7 +153,7 @@ class Positions:
             branch(dag, worst.windows, node, superblock), (False, True), strict=True
         ):
             planes = [one for one in worst.planes if one.y[node, superblock] != is_later]
-            child = Leaf(worst.superblocks, windows, planes=planes)
+            child = Leaf(worst.merged, windows, planes=planes)
             self._prove(child, worst.multipliers)
             children.append(child)
         worst.children = children[0], children[1]
@@ -214,7 +175,8 @@ class Positions:
                     nodes.append(list(leaf.choice or ()))
                     waiting += leaf.children[::-1]
             nodes.append(ELSEWHERE)
-        demand = self._demand.amounts.tolist()
+        demand = [0] * self._instance.nodes
+        demand[self._pivot] = SHARE_UNITS
         # Rows of shares are not used. At a threshold that all nodes together meet, there is nothing
         # to be checked about them.
         graph = self._instance.graph
@@ -235,8 +197,8 @@ class Positions:
         Whether the time was enough.
         """
         leaf.is_solved = True
-        cuts = SuperblockCuts(self._costs, leaf.superblocks, leaf.windows)
-        found = cuts.strongest(leaf.planes, self.threshold, self._budget, self._settings.cuts)
+        cuts = SuperblockCuts(self._costs, leaf.merged, leaf.windows)
+        found = cuts.strongest(leaf.planes, self.threshold, self._budget)
         if found is None:
             return False
         if self.places and not self._are_last_of_roots:
@@ -284,9 +246,9 @@ class Positions:
 
         If it is, that is another place of the nodes.
         """
-        graph, merged = self._instance.graph, leaf.superblocks.merged
+        graph, merged = self._instance.graph, leaf.merged
         used = np.flatnonzero(merged)
-        most = (1 + self._settings.cuts.precision) * leaf.bound
+        most = (1 + PRECISION) * leaf.bound
         if (plane.slopes[0, used] / merged[used]).max() * self._costs.unit > most:
             return False
         for is_early in (False, True):
@@ -308,13 +270,13 @@ class Positions:
             return
         if multipliers is None:
             return
-        bound = multipliers.bound(self._costs, leaf.superblocks.merged, leaf.windows)
+        bound = multipliers.bound(self._costs, leaf.merged, leaf.windows)
         if bound > leaf.bound:
             leaf.bound, leaf.multipliers = bound, multipliers
 
 
 def _completed(dag: Dag, plane: Plane, is_early: bool) -> IntArray:
-    """Return a superblock for each node, those that a solution leaves open beside their neighbours.
+    """Return a superblock for each node; those that a solution leaves open join their neighbours.
 
     Parameters
     ----------
@@ -333,13 +295,7 @@ def _completed(dag: Dag, plane: Plane, is_early: bool) -> IntArray:
     return sides
 
 
-def run(
-    instance: PipelineInstance,
-    budget: Budget,
-    seed: int,
-    progress: Progress,
-    settings: PivotSettings = PivotSettings(),
-) -> None:
+def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report ever better certificates until the time is up or the trees are decided.
 
     Partitions are reported, too: where cuts have the nodes is an order, and the best segmentation
@@ -350,50 +306,47 @@ def run(
     UnsupportedError
         If the instance is too large for the checker.
     """
-    largest = max(instance.nodes, instance.k)
-    if largest > LARGEST_TREE_GRAPH:
-        raise UnsupportedError(
-            f"the instance has {largest} nodes or stages; expected at most {LARGEST_TREE_GRAPH}."
-        )
+    refuse_more_than(LARGEST_TREE_GRAPH, instance)
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
-    pivot = widest_span(instance.graph, settings)
+    pivot = widest_span(instance.graph)
     if pivot is None:
         return
-    if math.isinf(best.objective):
-        floor = int(best.certified)
-        best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
+    # Thresholds stay below what a partition costs.
+    start_from_quick_partition(instance, seed, budget, best)
     threshold = int(best.objective) - 1
     if int(instance.graph.work.max()) > threshold or best.is_proven:
         return
-    part = budget.part(settings.search_fraction)
-    positions = Positions(instance, pivot, threshold, part, settings)
-    reported, slowest, cutting = budget.spent(), 0.0, 0.0
-    while positions.improve() and budget.remaining() > settings.checks_in_reserve * slowest:
-        if positions.places and cutting < settings.partition_fraction * budget.spent():
+    # The rest of the time is for checking the last certificate.
+    positions = Positions(instance, pivot, threshold, budget.part(0.95))
+    # Parts of the time: for partitions rounded from solutions of cuts, and between two reports.
+    partition_part, report_part = 0.15, 0.1
+    reported, slowest_check, cutting = budget.spent(), 0.0, 0.0
+    while positions.improve() and budget.remaining() > 2 * slowest_check:
+        if positions.places and cutting < partition_part * budget.spent():
             began = budget.spent()
             best.solution(segmented_along(instance, positions.places.pop(0)))
             cutting += budget.spent() - began
         if positions.bound >= best.objective:
             break
-        is_due = budget.spent() > reported + settings.report_every * budget.wall_seconds
+        is_due = budget.spent() > reported + report_part * budget.wall_seconds
         if is_due and positions.bound > best.certified:
             began = budget.spent()
             if not _report(instance, positions, best):
                 return
             reported = budget.spent()
-            slowest = max(slowest, reported - began)
+            slowest_check = max(slowest_check, reported - began)
     if positions.bound > best.certified:
         _report(instance, positions, best)
-    most = settings.partition_fraction * budget.wall_seconds
+    most = partition_part * budget.wall_seconds
     while positions.places and cutting < most and not best.is_proven and not budget.is_spent():
         began = budget.spent()
         best.solution(segmented_along(instance, positions.places.pop(0)))
         cutting += budget.spent() - began
 
 
-def widest_span(graph: PipelineGraph, settings: PivotSettings = PivotSettings()) -> int | None:
-    """Return the node that edges of most transfer span; None if no edge spans a node.
+def widest_span(graph: PipelineGraph) -> int | None:
+    """Return the node that tensors of most transfer lead past; None if no tensor passes a node.
 
     Much comes before it and much after: beside a single large tensor there is little to say.
     """
@@ -403,18 +356,15 @@ def widest_span(graph: PipelineGraph, settings: PivotSettings = PivotSettings())
     after = separation.reached(frozen(order[::-1]), dag.consumer_start, dag.targets)
     found = separation.spans(before, after, dag.consumer_start, dag.targets, graph.transfer)
     for side in (before, after):
-        found[np.bitwise_count(side).sum(axis=1) < settings.least_side * dag.nodes] = 0
+        found[np.bitwise_count(side).sum(axis=1) < 0.1 * dag.nodes] = 0
     pivot = int(found.argmax())
     return pivot if found[pivot] > 0 else None
 
 
 def _report(instance: PipelineInstance, positions: Positions, best: Best) -> bool:
     """Report the certificate; return False if it exceeds the checker's limits."""
-    payload = positions.payload()
-    unproven = Certificate.of(instance, KIND, 0, payload, "pivot-tree")
     try:
-        bound = checker.check_certificate(instance.to_json(), unproven.to_json())
+        best.bound(checked_certificate(instance, KIND, positions.payload(), "pivot-tree"))
     except checker.TooLarge:
         return False
-    best.bound(Certificate.of(instance, KIND, bound, payload, "pivot-tree"))
     return True

@@ -7,23 +7,31 @@ import pytest
 from brute_force import instance, instances, stage_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from selection import examples
 
 from boundmark.bounds.checker import check_instance
 from boundmark.bounds.checker.pipeline.leaf import Program, WeighedRow, add_up
-from boundmark.bounds.pipeline import superblock_cuts
-from boundmark.bounds.pipeline.superblock_cuts import Costs, CutSettings, Proof, SuperblockCuts
-from boundmark.bounds.pipeline.tree.relaxation import relax, solve
-from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, Superblocks, around
-from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, narrowed
+from boundmark.bounds.pipeline.trees import superblock_cuts
+from boundmark.bounds.pipeline.trees.relaxation import Superblocks, relax, solve
+from boundmark.bounds.pipeline.trees.superblock_cuts import MIDDLE, Costs, Proof, SuperblockCuts
+from boundmark.bounds.pipeline.windows import Windows, narrowed
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 
 ENOUGH = 2**60
 
+Merged = NDArray[np.int64]
+Leaf = tuple[PipelineInstance, Merged, Windows]
+
+
+def around(stage: int, k: int) -> Merged:
+    """Return how many stages are before a stage, in it and after it."""
+    return np.array([stage, 1, k - 1 - stage])
+
 
 @st.composite
-def leaves(draw: st.DrawFn) -> tuple[PipelineInstance, Superblocks, Windows]:
+def leaves(draw: st.DrawFn) -> Leaf:
     """Draw a tiny instance, the superblocks around a stage, and windows; node 0 is in the stage."""
     sample = draw(instances())
     dag, stage = sample.graph.dag, draw(st.integers(0, sample.k - 1))
@@ -35,19 +43,18 @@ def leaves(draw: st.DrawFn) -> tuple[PipelineInstance, Superblocks, Windows]:
     first = np.maximum(first, MIDDLE if stage == 0 else 0)
     last = np.minimum(last, MIDDLE if stage == sample.k - 1 else 2)
     first[0] = last[0] = MIDDLE
-    demand = Demand.of(np.eye(1, dag.nodes, dtype=np.int64)[0] * SHARE_UNITS, sample.k)
-    return sample, around(stage, sample.k, demand), narrowed(dag, Windows(first, last))
+    return sample, around(stage, sample.k), narrowed(dag, Windows(first, last))
 
 
-def proof_of(sample: PipelineInstance, superblocks: Superblocks, windows: Windows) -> Proof:
+def proof_of(sample: PipelineInstance, merged: Merged, windows: Windows) -> Proof:
     """Return what cuts prove of a leaf in any time."""
-    cuts = SuperblockCuts(Costs.of(sample.graph), superblocks, windows)
-    proof = cuts.strongest([], ENOUGH, Budget(60), CutSettings())
+    cuts = SuperblockCuts(Costs.of(sample.graph), merged, windows)
+    proof = cuts.strongest([], ENOUGH, Budget(60))
     assert proof is not None
     return proof
 
 
-def least_cost(sample: PipelineInstance, superblocks: Superblocks, windows: Windows) -> Fraction:
+def least_cost(sample: PipelineInstance, merged: Merged, windows: Windows) -> Fraction:
     """Return the least cost of the most expensive superblock for each of its stages."""
     costs = []
     edges = sample.graph.dag.edge_pairs().tolist()
@@ -57,19 +64,19 @@ def least_cost(sample: PipelineInstance, superblocks: Superblocks, windows: Wind
         if any(sides[u] > sides[w] for u, w in edges):
             continue
         parts = []
-        for b, merged in enumerate(superblocks.merged.tolist()):
+        for b, stages in enumerate(merged.tolist()):
             nodes = {v for v, side in enumerate(sides) if side == b}
             load = sum(int(graph.param_load[v]) for v in nodes)
-            overflow = max(0, load - merged * graph.cache) - max(0, load - graph.cache)
+            overflow = max(0, load - stages * graph.cache) - max(0, load - graph.cache)
             if nodes:
-                parts.append(Fraction(stage_cost(sample, nodes) + overflow, merged))
+                parts.append(Fraction(stage_cost(sample, nodes) + overflow, stages))
         costs.append(max(parts))
     return min(costs)
 
 
 @settings(deadline=None, max_examples=examples(100))
 @given(leaves())
-def test_bounds_hold(drawn: tuple[PipelineInstance, Superblocks, Windows]) -> None:
+def test_bounds_hold(drawn: Leaf) -> None:
     """No bound is above what the superblocks cost at least."""
     if not drawn[2].are_possible:
         return
@@ -80,14 +87,14 @@ def test_bounds_hold(drawn: tuple[PipelineInstance, Superblocks, Windows]) -> No
 @settings(deadline=None, max_examples=examples(100))
 @given(leaves())
 def test_the_checker_adds_up_the_same(
-    drawn: tuple[PipelineInstance, Superblocks, Windows],
+    drawn: Leaf,
 ) -> None:
     """The sum of the rows is what the checker makes of the multipliers in a certificate."""
-    sample, superblocks, windows = drawn
+    sample, merged, windows = drawn
     if not windows.are_possible:
         return
     proof = proof_of(*drawn)
-    program = Program(superblocks.merged.tolist(), (windows.first.tolist(), windows.last.tolist()))
+    program = Program(merged.tolist(), (windows.first.tolist(), windows.last.tolist()))
     leaf = {**proof.multipliers.to_json(1), "share": [], "demand": []}
     demand = {"demand": [WeighedRow([0] * sample.nodes, ((MIDDLE, 1),), 0)]}
     checked = check_instance(sample.to_json())
@@ -112,15 +119,13 @@ def training(layers: int, k: int) -> PipelineInstance:
     return instance(work, sorted(edges), k, transfer=transfer)
 
 
-@pytest.mark.parametrize("stage", range(4))
-def around_the_turn(sample: PipelineInstance, stage: int) -> tuple[Superblocks, Windows]:
+def around_the_turn(sample: PipelineInstance, stage: int) -> tuple[Merged, Windows]:
     """Return superblocks and windows for the turn of a graph of training in a stage."""
     pivot, k, n = (sample.nodes + 1) // 3 - 1, sample.k, sample.nodes
-    demand = Demand.of(np.eye(1, n, pivot, dtype=np.int64)[0] * SHARE_UNITS, k)
     first = np.full(n, MIDDLE if stage == 0 else 0)
     last = np.full(n, MIDDLE if stage == k - 1 else 2)
     first[pivot] = last[pivot] = MIDDLE
-    return around(stage, k, demand), narrowed(sample.graph.dag, Windows(first, last))
+    return around(stage, k), narrowed(sample.graph.dag, Windows(first, last))
 
 
 @pytest.mark.parametrize("stage", range(4))
@@ -130,11 +135,13 @@ def test_cuts_prove_what_the_program_does(stage: int) -> None:
     That has one column for what enters and what leaves, so that it is weaker here.
     """
     sample = training(12, k=4)
-    superblocks, windows = around_the_turn(sample, stage)
+    merged, windows = around_the_turn(sample, stage)
     amounts = np.zeros(sample.nodes, dtype=np.int64)
-    point = solve(relax(sample.graph, superblocks, amounts, windows), 1e6, 60, 1)
+    point = solve(
+        relax(sample.graph, Superblocks(merged, merged > 0), amounts, windows), 1e6, 60, 1
+    )
     assert point is not None
-    proof = proof_of(sample, superblocks, windows)
+    proof = proof_of(sample, merged, windows)
     assert (1 - 1e-3) * point.optimum <= proof.bound <= 1.05 * point.optimum
 
 
@@ -142,8 +149,8 @@ def test_cuts_prove_what_the_program_does(stage: int) -> None:
 def test_points_are_in_the_windows(stage: int) -> None:
     """The point has the turn in its stage, what precedes it not after, and the other way round."""
     sample = training(8, k=4)
-    superblocks, windows = around_the_turn(sample, stage)
-    proof = proof_of(sample, superblocks, windows)
+    merged, windows = around_the_turn(sample, stage)
+    proof = proof_of(sample, merged, windows)
     before, not_after = proof.y.T
     assert (before[windows.first > 0] == 0).all()
     assert (not_after[windows.last < 2] >= 1 - 1e-6).all()
@@ -155,10 +162,10 @@ def test_points_are_in_the_windows(stage: int) -> None:
 def test_solutions_of_other_leaves() -> None:
     """With solutions to begin with, as much is proven."""
     sample = training(8, k=4)
-    superblocks, windows = around_the_turn(sample, 1)
-    cuts = SuperblockCuts(Costs.of(sample.graph), superblocks, windows)
-    alone = proof_of(sample, superblocks, windows)
-    again = cuts.strongest(alone.planes, ENOUGH, Budget(60), CutSettings())
+    merged, windows = around_the_turn(sample, 1)
+    cuts = SuperblockCuts(Costs.of(sample.graph), merged, windows)
+    alone = proof_of(sample, merged, windows)
+    again = cuts.strongest(alone.planes, ENOUGH, Budget(60))
     assert again is not None
     assert again.bound >= 0.98 * alone.bound
 
@@ -172,9 +179,9 @@ def test_large_costs_have_a_unit() -> None:
     assert Costs.of(sample.graph).unit == 1
     unit = Costs.of(large.graph).unit
     assert unit > 1
-    superblocks, windows = around_the_turn(sample, 1)
-    small_proof, proof = (proof_of(one, superblocks, windows) for one in (sample, large))
-    program = Program(superblocks.merged.tolist(), (windows.first.tolist(), windows.last.tolist()))
+    merged, windows = around_the_turn(sample, 1)
+    small_proof, proof = (proof_of(one, merged, windows) for one in (sample, large))
+    program = Program(merged.tolist(), (windows.first.tolist(), windows.last.tolist()))
     leaf = {**proof.multipliers.to_json(unit), "share": []}
     found = add_up(check_instance(large.to_json()), program, [0] * sample.nodes, {}, leaf)
     assert found is not None
@@ -191,7 +198,7 @@ def test_a_solver_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scipy.optimize.linprog", lambda *args, **kwargs: failed)
     for planes in ([], best.planes):
         cuts = SuperblockCuts(Costs.of(sample.graph), *leaf)
-        proof = cuts.strongest(planes, ENOUGH, Budget(60), CutSettings())
+        proof = cuts.strongest(planes, ENOUGH, Budget(60))
         assert proof is not None
         assert int(sample.graph.work.sum()) // 4 <= proof.bound < best.bound
 
@@ -199,8 +206,7 @@ def test_a_solver_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_time() -> None:
     """Nothing is found once the time is up."""
     sample = training(4, k=2)
-    superblocks = around(0, 2, Demand.of(np.full(sample.nodes, SHARE_UNITS), 2))
     windows = Windows(np.full(sample.nodes, MIDDLE), np.full(sample.nodes, 2))
-    cuts = SuperblockCuts(Costs.of(sample.graph), superblocks, windows)
-    assert cuts.strongest([], ENOUGH, Budget(0), CutSettings()) is None
+    cuts = SuperblockCuts(Costs.of(sample.graph), around(0, 2), windows)
+    assert cuts.strongest([], ENOUGH, Budget(0)) is None
     assert superblock_cuts.SCALE * superblock_cuts.MOST_UNITS < superblock_cuts.UNLIMITED

@@ -7,52 +7,29 @@ from scipy.sparse import csr_matrix
 
 from boundmark.bounds.pipeline.reach.prefixes import scaled
 from boundmark.bounds.pipeline.share import share_table
-from boundmark.bounds.pipeline.tree.relaxation import (
+from boundmark.bounds.pipeline.trees.relaxation import (
     FAMILIES,
     Relaxation,
     relax,
+    single_stages,
     solve,
 )
-from boundmark.bounds.pipeline.tree.search import bottleneck, bottleneck_guess, exact
-from boundmark.bounds.pipeline.tree.superblocks import MIDDLE, Demand, single_stages
-from boundmark.bounds.pipeline.windows import Windows, branch, shares
+from boundmark.bounds.pipeline.windows import Windows, branch, share_windows, shares
 from boundmark.problems.pipeline import PipelineInstance
 
-FORMULATIONS = {
-    "exact": lambda k, demand: exact(k),
-    "bottleneck": bottleneck,
-    "bottleneck-guess": bottleneck_guess,
-}
 
-
-def superblocks_of(assignment: np.ndarray, demand: Demand, k: int) -> tuple[np.ndarray, int]:
-    """Return the superblocks around the stage with the largest demand, and that stage."""
-    stage = int(np.bincount(assignment, demand.amounts, minlength=k).argmax())
-    return (assignment >= stage).astype(int) + (assignment > stage), stage
-
-
-@pytest.mark.parametrize("formulation", FORMULATIONS)
 @given(sample=instances(), data=st.data())
 def test_every_partition_below_the_threshold_satisfies_all_rows(
-    sample: PipelineInstance, data: st.DataObject, formulation: str
+    sample: PipelineInstance, data: st.DataObject
 ) -> None:
-    """Neither windows nor rows lose a partition whose stages cost at most the threshold.
-
-    Whatever nodes demand: superblocks stand for the stages around the one that has most of it.
-    """
-    stages = np.array(data.draw(st.sampled_from(list(partitions(sample)))))
-    objective = cost(sample, tuple(stages.tolist()))
+    """Neither windows nor rows lose a partition whose stages cost at most the threshold."""
+    assignment = np.array(data.draw(st.sampled_from(list(partitions(sample)))))
+    objective = cost(sample, tuple(assignment.tolist()))
     threshold = objective + data.draw(st.integers(0, 3))
     amounts = shares(share_table(sample.graph), threshold)
     assert amounts is not None
-    other = st.lists(st.integers(0, 2**30), min_size=sample.nodes, max_size=sample.nodes)
-    demand = Demand.of(np.array(data.draw(st.just(amounts.tolist()) | other)), sample.k)
-    roots = FORMULATIONS[formulation](sample.k, demand).roots(sample.graph.dag, amounts)
-    assignment = stages
-    if formulation != "exact":
-        assignment, stage = superblocks_of(stages, demand, sample.k)
-        assert demand.amounts[assignment == MIDDLE].sum() >= demand.least
-    superblocks, windows = roots[stage if formulation == "bottleneck-guess" else 0]
+    superblocks = single_stages(sample.k)
+    windows = share_windows(sample.graph.dag, amounts, sample.k)
     for _ in range(data.draw(st.integers(0, 3))):
         node = data.draw(st.integers(0, sample.nodes - 1))
         superblock = data.draw(st.integers(0, len(superblocks.merged) - 1))

@@ -12,8 +12,9 @@ from selection import examples
 from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget as checker_budget
-from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
 from boundmark.bounds.pipeline.quick_partition import segmented, segmented_along
+from boundmark.bounds.pipeline.trees import pivot_tree
+from boundmark.bounds.pipeline.trees.pivot_tree import Positions, widest_span
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
@@ -219,8 +220,6 @@ def test_trees_do_not_outgrow_the_checker(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_graph_beyond_the_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     """The method says so instead of building programs."""
-    from boundmark.bounds.pipeline import pivot_tree
-
     monkeypatch.setattr(pivot_tree, "LARGEST_TREE_GRAPH", 5)
     with pytest.raises(UnsupportedError, match="12 nodes or stages; expected at most 5"):
         record("pivot-tree", there_and_back(6, saved=3, k=4))

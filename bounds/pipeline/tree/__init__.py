@@ -1,1 +1,0 @@
-"""Branch and bound at a threshold, with a checkable linear inequality at every leaf."""
