@@ -8,13 +8,13 @@ from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
 from boundmark.bounds.pipeline import separation
-from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
-from boundmark.bounds.pipeline.cut_tree.trees import HeavySets, bounded_ends, start_search
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights.cut_tree import CutTreeSettings
+from boundmark.bounds.pipeline.weights.cut_trees import HeavySets, bounded_ends, start_search
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
-from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights
-from boundmark.bounds.pipeline.packing.tensors import ANY, Tensors
+from boundmark.bounds.pipeline.weights.known_sets import KnownSets, WalkSettings
+from boundmark.bounds.pipeline.weights.set_weights import SetWeights
+from boundmark.bounds.pipeline.weights.tensors import ANY, Tensors
 from boundmark.bounds.pipeline.pivot_tree import Positions, widest_span
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.tower_dp import towers

@@ -25,10 +25,10 @@ from boundmark.bounds.pipeline import (
     tower_dp,
     work,
 )
-from boundmark.bounds.pipeline.cut_tree import method as cut_tree
-from boundmark.bounds.pipeline.packing import method as packing
-from boundmark.bounds.pipeline.packing.method import PackingSettings
-from boundmark.bounds.pipeline.packing.shared import SharedWeights
+from boundmark.bounds.pipeline.weights import cut_tree
+from boundmark.bounds.pipeline.weights import packing
+from boundmark.bounds.pipeline.weights.packing import PackingSettings
+from boundmark.bounds.pipeline.weights.shared import SharedWeights
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.reach import method as reach
 from boundmark.bounds.pipeline.share import GrowingTable, ShareTable

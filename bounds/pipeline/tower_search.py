@@ -21,7 +21,7 @@ from boundmark.bounds.checker.pipeline.towers import (
     Side,
     Sources,
 )
-from boundmark.bounds.pipeline.packing.tensors import bits_of
+from boundmark.bounds.pipeline.weights.tensors import bits_of
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 

@@ -10,9 +10,9 @@ from recording import LooksBudget, Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.cut_tree import method as cut_tree
+from boundmark.bounds.pipeline.weights import cut_tree
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
-from boundmark.bounds.pipeline.packing import method as packing
+from boundmark.bounds.pipeline.weights import packing
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
 from boundmark.bounds.pipeline.tree.methods import run_mip_tree
 from boundmark.problems.method import Budget

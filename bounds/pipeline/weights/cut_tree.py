@@ -12,19 +12,19 @@ import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
-from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.trees import (
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights.cut_trees import (
     Ends,
     HeavySets,
     Tree,
     TreeSettings,
     bounded_ends,
 )
-from boundmark.bounds.pipeline.packing.known_sets import POSITIONS
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings
-from boundmark.bounds.pipeline.packing.shared import SharedWeights
-from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
+from boundmark.bounds.pipeline.weights.known_sets import POSITIONS
+from boundmark.bounds.pipeline.weights.program import FloatArray
+from boundmark.bounds.pipeline.weights.set_weights import SetWeights, SetWeightSettings
+from boundmark.bounds.pipeline.weights.shared import SharedWeights
+from boundmark.bounds.pipeline.weights.tensors import Tensors, loaded
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.share import Tables, table_in_time
 from boundmark.problems.arrays import IntArray, frozen

@@ -5,8 +5,8 @@ from brute_force_sets import tensors, tiny_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.packing import set_flow
-from boundmark.bounds.pipeline.packing.tensors import Tensors
+from boundmark.bounds.pipeline.weights import set_flow
+from boundmark.bounds.pipeline.weights.tensors import Tensors
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import PipelineInstance
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from boundmark.bounds.pipeline.packing.known_sets import KnownSets
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.tensors import ANY
+from boundmark.bounds.pipeline.weights.known_sets import KnownSets
+from boundmark.bounds.pipeline.weights.program import FloatArray
+from boundmark.bounds.pipeline.weights.tensors import ANY
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights.program import FloatArray
+from boundmark.bounds.pipeline.weights.tensors import (
     ANY,
     FIRST,
     LAST,
@@ -17,7 +17,7 @@ from boundmark.bounds.pipeline.packing.tensors import (
     members_where,
     packed,
 )
-from boundmark.bounds.pipeline.packing.walk import WalkGraph, anneal, walk
+from boundmark.bounds.pipeline.weights.walk import WalkGraph, anneal, walk
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition

@@ -7,14 +7,14 @@ from brute_force_sets import is_convex, tiny_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.packing.known_sets import (
+from boundmark.bounds.pipeline.weights.known_sets import (
     POSITIONS,
     KnownSets,
     WalkSettings,
     as_mask,
 )
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights
-from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST, Tensors, bits_of
+from boundmark.bounds.pipeline.weights.set_weights import SetWeights
+from boundmark.bounds.pipeline.weights.tensors import ANY, FIRST, LAST, Tensors, bits_of
 from boundmark.datasets.pipeline import regal_style
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

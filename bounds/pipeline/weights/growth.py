@@ -7,7 +7,7 @@ price of what it adds to the cost; a little noise makes repetitions differ.
 import numpy as np
 from numba import njit, types
 
-from boundmark.bounds.pipeline.packing.set_search import GRAPH, BitSets, TensorGraph, lowest
+from boundmark.bounds.pipeline.weights.set_search import GRAPH, BitSets, TensorGraph, lowest
 from boundmark.problems.arrays import IntArray
 
 # ruff: noqa: NPY002 - numba's own generator, seeded by the caller.

@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from boundmark.bounds.pipeline.packing.known_sets import POSITIONS, KnownSets
-from boundmark.bounds.pipeline.packing.set_program import SetProgram, SetProgramSettings
-from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, Tensors
+from boundmark.bounds.pipeline.weights.known_sets import POSITIONS, KnownSets
+from boundmark.bounds.pipeline.weights.set_program import SetProgram, SetProgramSettings
+from boundmark.bounds.pipeline.weights.tensors import ANY, FIRST, Tensors
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 

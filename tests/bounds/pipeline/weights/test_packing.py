@@ -15,8 +15,8 @@ from selection import examples
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline import PACKING
-from boundmark.bounds.pipeline.packing import method
-from boundmark.bounds.pipeline.packing.method import Known, PackingSettings
+from boundmark.bounds.pipeline.weights import packing as method
+from boundmark.bounds.pipeline.weights.packing import Known, PackingSettings
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import InvalidInputError, UnsupportedError

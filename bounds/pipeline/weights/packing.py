@@ -15,14 +15,14 @@ from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_EDGES,
     MOST_PACKING_STEPS,
 )
-from boundmark.bounds.pipeline.cut_tree.trees import Ends, TreeSettings, bounded_ends
-from boundmark.bounds.pipeline.packing.known_sets import KnownSets
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.search import Attempt, Refuter, SearchSettings
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings
-from boundmark.bounds.pipeline.packing.shared import Found, SharedWeights
-from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST, Tensors, loaded
-from boundmark.bounds.pipeline.packing.weighing import (
+from boundmark.bounds.pipeline.weights.cut_trees import Ends, TreeSettings, bounded_ends
+from boundmark.bounds.pipeline.weights.known_sets import KnownSets
+from boundmark.bounds.pipeline.weights.program import FloatArray
+from boundmark.bounds.pipeline.weights.packing_search import Attempt, Refuter, SearchSettings
+from boundmark.bounds.pipeline.weights.set_weights import SetWeights, SetWeightSettings
+from boundmark.bounds.pipeline.weights.shared import Found, SharedWeights
+from boundmark.bounds.pipeline.weights.tensors import FIRST, LAST, Tensors, loaded
+from boundmark.bounds.pipeline.weights.weighing import (
     Weigher,
     Weighing,
     WeighingSettings,

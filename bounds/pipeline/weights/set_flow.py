@@ -11,7 +11,7 @@ inside, to nodes that weigh less, and to those outside (Dinic's algorithm [DINIC
 import numpy as np
 from numba import njit, types
 
-from boundmark.bounds.pipeline.packing.set_search import GRAPH, TensorGraph
+from boundmark.bounds.pipeline.weights.set_search import GRAPH, TensorGraph
 from boundmark.problems.arrays import IntArray
 
 _INT = types.int64

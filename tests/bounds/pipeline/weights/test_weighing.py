@@ -13,10 +13,10 @@ from recording import LooksBudget
 from scipy.optimize import linprog
 from selection import examples
 
-from boundmark.bounds.pipeline.packing.pool import Pool, unit_of
-from boundmark.bounds.pipeline.packing.program import Master, MasterSettings
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
-from boundmark.bounds.pipeline.packing.weighing import (
+from boundmark.bounds.pipeline.weights.pool import Pool, unit_of
+from boundmark.bounds.pipeline.weights.program import Master, MasterSettings
+from boundmark.bounds.pipeline.weights.tensors import Tensors, bits_of
+from boundmark.bounds.pipeline.weights.weighing import (
     LARGEST_SUM,
     Packings,
     Weigher,

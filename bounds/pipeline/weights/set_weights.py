@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.set_program import SetProgram, SetProgramSettings
-from boundmark.bounds.pipeline.packing.shared import Found
-from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST, Tensors
-from boundmark.bounds.pipeline.packing.weighing import Weighing
+from boundmark.bounds.pipeline.weights.known_sets import KnownSets, WalkSettings
+from boundmark.bounds.pipeline.weights.program import FloatArray
+from boundmark.bounds.pipeline.weights.set_program import SetProgram, SetProgramSettings
+from boundmark.bounds.pipeline.weights.shared import Found
+from boundmark.bounds.pipeline.weights.tensors import ANY, FIRST, LAST, Tensors
+from boundmark.bounds.pipeline.weights.weighing import Weighing
 from boundmark.problems.method import Budget
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, types
 
-from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST
+from boundmark.bounds.pipeline.weights.tensors import FIRST, LAST
 from boundmark.problems.arrays import IntArray
 
 BitSets = npt.NDArray[np.uint64]

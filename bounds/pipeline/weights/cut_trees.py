@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.search import IndexArray, Rule, Search
-from boundmark.bounds.pipeline.packing.known_sets import in_edges
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights.cut_search import IndexArray, Rule, Search
+from boundmark.bounds.pipeline.weights.known_sets import in_edges
+from boundmark.bounds.pipeline.weights.tensors import (
     ANY,
     FIRST,
     LAST,

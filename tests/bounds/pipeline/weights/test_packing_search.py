@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.packing import Sets
-from boundmark.bounds.pipeline.packing.search import SearchSettings, Task, search
-from boundmark.bounds.pipeline.packing.tensors import Tensors
+from boundmark.bounds.pipeline.weights.packing_search import SearchSettings, Task, search
+from boundmark.bounds.pipeline.weights.tensors import Tensors
 from boundmark.problems.arrays import frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boundmark.bounds.pipeline.packing import growth
-from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
-from boundmark.bounds.pipeline.packing.program import FloatArray, Master, Row
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights import growth
+from boundmark.bounds.pipeline.weights.pool import Front, Packing, Pool, unit_of
+from boundmark.bounds.pipeline.weights.program import FloatArray, Master, Row
+from boundmark.bounds.pipeline.weights.tensors import (
     Tensors,
     bits_of,
     members_where,

@@ -16,12 +16,12 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
-from boundmark.bounds.pipeline.cut_tree.trees import Ends
+from boundmark.bounds.pipeline.weights.cut_trees import Ends
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.packing import growth, set_flow, set_search
-from boundmark.bounds.pipeline.packing.pool import Front, Pool, unit_of
-from boundmark.bounds.pipeline.packing.set_search import BitSets, Rule, Stack, TensorGraph
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights import growth, set_flow, set_search
+from boundmark.bounds.pipeline.weights.pool import Front, Pool, unit_of
+from boundmark.bounds.pipeline.weights.set_search import BitSets, Rule, Stack, TensorGraph
+from boundmark.bounds.pipeline.weights.tensors import (
     Tensors,
     bits_of,
     packed,

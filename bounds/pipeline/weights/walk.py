@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, types
 
-from boundmark.bounds.pipeline.packing.set_search import BitSets, lowest
-from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST
+from boundmark.bounds.pipeline.weights.set_search import BitSets, lowest
+from boundmark.bounds.pipeline.weights.tensors import FIRST, LAST
 from boundmark.problems.arrays import IntArray
 
 # ruff: noqa: NPY002 - numba's own generator, seeded by the caller.

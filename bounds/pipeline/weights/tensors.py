@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.packing.set_search import BitSets, TensorGraph
+from boundmark.bounds.pipeline.weights.set_search import BitSets, TensorGraph
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from boundmark.bounds.checker.pipeline.limits import MOST_PACKING_UNITS
-from boundmark.bounds.pipeline.packing import growth
-from boundmark.bounds.pipeline.packing.tensors import bits_of
+from boundmark.bounds.pipeline.weights import growth
+from boundmark.bounds.pipeline.weights.tensors import bits_of
 from boundmark.problems.arrays import IntArray, frozen
 
 # A multiset of sets, by their numbers in the pool.

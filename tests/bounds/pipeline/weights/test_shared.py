@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from recording import Recorder
 
-from boundmark.bounds.pipeline.cut_tree import method as cut_tree
-from boundmark.bounds.pipeline.packing import method as packing
-from boundmark.bounds.pipeline.packing.method import PackingSettings
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights
-from boundmark.bounds.pipeline.packing.shared import Found, SharedWeights
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
-from boundmark.bounds.pipeline.packing.weighing import Weigher
+from boundmark.bounds.pipeline.weights import cut_tree
+from boundmark.bounds.pipeline.weights import packing
+from boundmark.bounds.pipeline.weights.packing import PackingSettings
+from boundmark.bounds.pipeline.weights.set_weights import SetWeights
+from boundmark.bounds.pipeline.weights.shared import Found, SharedWeights
+from boundmark.bounds.pipeline.weights.tensors import Tensors, bits_of
+from boundmark.bounds.pipeline.weights.weighing import Weigher
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
