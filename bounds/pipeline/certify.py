@@ -25,14 +25,13 @@ from boundmark.bounds.pipeline import (
     tower_dp,
     work,
 )
-from boundmark.bounds.pipeline.weights import cut_tree
-from boundmark.bounds.pipeline.weights import packing
-from boundmark.bounds.pipeline.weights.packing import PackingSettings
-from boundmark.bounds.pipeline.weights.shared import SharedWeights
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.reach import method as reach
 from boundmark.bounds.pipeline.share import GrowingTable, ShareTable
 from boundmark.bounds.pipeline.tree import methods as trees
+from boundmark.bounds.pipeline.weights import cut_tree, packing
+from boundmark.bounds.pipeline.weights.packing import PackingSettings
+from boundmark.bounds.pipeline.weights.set_weights import SharedWeights
 from boundmark.bounds.portfolio import PortfolioSettings, Run, run_by_turns
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError

@@ -21,9 +21,9 @@ from boundmark.bounds.checker.budget import MOST_STEPS, limited, steps_left
 from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TOWER_GRAPH
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
-from boundmark.bounds.pipeline.weights.tensors import bits_of
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.tower_search import OutOfTimeError, TowerSearch
+from boundmark.bounds.pipeline.weights.tensors import bits_of
 from boundmark.bounds.pipeline.work import run_mean_work
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag

@@ -16,12 +16,15 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
-from boundmark.bounds.pipeline.weights.cut_trees import Ends
+from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.weights import growth, set_flow, set_search
-from boundmark.bounds.pipeline.weights.pool import Front, Pool, unit_of
-from boundmark.bounds.pipeline.weights.set_search import BitSets, Rule, Stack, TensorGraph
+from boundmark.bounds.pipeline.weights import set_search
+from boundmark.bounds.pipeline.weights.cut_trees import Ends
+from boundmark.bounds.pipeline.weights.pool import Front, Pool, pack, unit_of
+from boundmark.bounds.pipeline.weights.set_search import Rule, Stack
 from boundmark.bounds.pipeline.weights.tensors import (
+    BitSets,
+    TensorGraph,
     Tensors,
     bits_of,
     packed,
@@ -39,11 +42,6 @@ class SearchSettings:
 
     Attributes
     ----------
-    part_for_small_sets
-        Part of the slack of the heaviest packing that sets of half a stage's cost or less get.
-        Then few new sets of that size matter, and larger ones hardly lose by it.
-    usual_price
-        First price of a tick, as a multiple of a stage's weight divided by a stage's cost.
     most_found
         Number of sets found after which a search stops: the weights have to change anyway.
     found_growth
@@ -51,26 +49,15 @@ class SearchSettings:
     steps_with_last_flow
         Steps that a search may take with the last flow before it gets a new one. A new flow makes
         the certificate longer by as many amounts as the graph has edges.
-    steps_with_own_flow, steps_fraction
-        Steps that a search may take with a new flow before its sets are split in two: a number, or
-        a part of all steps so far if that is more.
-    order_parts
-        Weights of a node's weight and of the tensors around it, relative to their means, in the
-        order of nodes.
-    price_trials, price_step
-        Number of prices tried for a new flow, and the distance of the first ones, as a part.
+    steps_with_own_flow
+        Steps that a search may take with a new flow before its sets are split in two, or a part of
+        all steps so far if that is more.
     """
 
-    part_for_small_sets: float = 0.5
-    usual_price: float = 1.1
     most_found: int = 500
     found_growth: float = 2.0
     steps_with_last_flow: int = 3_000
     steps_with_own_flow: int = 10_000
-    steps_fraction: float = 0.002
-    order_parts: tuple[float, ...] = (1.0, 2.0)
-    price_trials: int = 6
-    price_step: float = 0.1
 
 
 # No price is larger than the first one by more than this factor, so that prices of all costs stay
@@ -78,9 +65,7 @@ class SearchSettings:
 LARGEST_PRICE_FACTOR = 4
 
 
-def allowance(
-    front: Front, most: int, settings: SearchSettings = SearchSettings()
-) -> IntArray | None:
+def allowance(front: Front, most: int) -> IntArray | None:
     """Return the allowed weight of sets for each cost in units; None if known sets exceed it.
 
     Sets of at most half the units may weigh a little more than those that are known; larger ones,
@@ -96,12 +81,14 @@ def allowance(
     units = len(front.weights) - 1
     half = units // 2
     known = np.maximum.accumulate(front.weights)
-    more = settings.part_for_small_sets * max(0.0, most / front.most - 1.0)
+    # Sets of half the units or less get half of the slack of the heaviest packing: then few new
+    # ones matter, and larger ones hardly lose by it.
+    more = 0.5 * max(0.0, most / front.most - 1.0)
     small = known.copy()
     small[half + 1 :] = 0
     small += (small * more).astype(np.int64)
     packed, last = np.zeros_like(small), np.zeros_like(small)
-    growth.pack(small, packed, last)
+    pack(small, packed, last)
     large = most - packed[::-1]
     if known[0] or packed[units] > most or (large < known)[half + 1 :].any():
         return None
@@ -227,10 +214,10 @@ class Refuter:
         if ends is not None:
             total, stages, spent = total - sum(ends.most), stages - 2, ends.steps
         most = (total - 1) // stages
-        front = allowance(Front.of(self.pool, weights, unit, units), most, self.settings)
+        front = allowance(Front.of(self.pool, weights, unit, units), most)
         if front is None:
             return None
-        price = max(1, int(self.settings.usual_price * most / max(1, limit)))
+        price = max(1, int(1.1 * most / max(1, limit)))
         half = units // 2
         small = Task(
             self.tensors, weights, front[: half + 1], unit, (half + 1) * unit - 1, self.settings
@@ -252,16 +239,104 @@ class Refuter:
         return Attempt(payload, [], spent + outcome.steps)
 
 
-def _order(tensors: Tensors, weights: IntArray, settings: SearchSettings) -> list[int]:
+def _order(tensors: Tensors, weights: IntArray) -> list[int]:
     """Return the nodes in the order of the search: heavy ones with expensive tensors first.
 
     To leave such a node out costs most, so that few sets without it are met.
     """
     around = transfers_around(tensors.graph)
-    parts = (values / max(1.0, float(values.mean())) for values in (weights, around))
-    score = np.dot(settings.order_parts, list(parts))
+    weight, moved = (values / max(1.0, float(values.mean())) for values in (weights, around))
+    score = weight + 2.0 * moved
     order: list[int] = np.argsort(-score, kind="stable").tolist()
     return order
+
+
+class TensorFlow:
+    """Maximum flows that split the cost of tensors among nodes, to bound the weight of sets.
+
+    At a price per tick, a set S weighs at most ``price f(S)`` plus what its nodes weigh beyond
+    their work's price and their part of the tensors. The parts are a flow: what tensors take from
+    some ends they give to others, at most the price of the tensor in all, either from the producer
+    to consumers or the opposite. The flow that leaves the least excess, among sets with some nodes
+    inside and some outside, is a maximum flow from nodes that weigh more than their work's price,
+    and from those inside, to nodes that weigh less, and to those outside.
+
+    Attributes
+    ----------
+    taken
+        What tensors take from their ends in the flow found last, in the order of ``graph.end``.
+    left
+        The weight of each node beyond its work's price and what tensors take, shape (n,).
+    """
+
+    def __init__(self, graph: TensorGraph, weights: IntArray) -> None:
+        n = len(graph.work)
+        self._graph, self._weights = graph, weights
+        # Of each consumer's end: where it is in `graph.end`, its node, its tensor, and the number
+        # of the tensor's first one.
+        is_consumer = np.ones(len(graph.end), dtype=np.bool_)
+        is_consumer[graph.end_start[:-1][np.diff(graph.end_start) > 0]] = False
+        self._place = np.flatnonzero(is_consumer)
+        self._consumer = graph.end[self._place]
+        self._producer = np.repeat(np.arange(n), np.diff(graph.end_start))[self._place]
+        self._first = np.searchsorted(self._producer, self._producer)
+        self._consumers = np.bincount(self._producer, minlength=n)
+        # After the source and the sink, node v is vertex 2 + v; what leaves the producer of tensor
+        # u passes n more, and what it receives 2 n more.
+        node, consumer, producer = 2 + np.arange(n), 2 + self._consumer, 2 + self._producer
+        source, sink = np.full(n, SOURCE), np.full(n, SINK)
+        tails = source, node, node, node + 2 * n, producer + n, consumer
+        heads = node, sink, node + n, node, consumer, producer + 2 * n
+        self._network = Network.of(3 * n + 2, np.concatenate(tails), np.concatenate(heads))
+        self.taken = np.zeros(len(graph.end), dtype=np.int64)
+        self.left = np.zeros(n, dtype=np.int64)
+
+    def split(self, price: int, sides: IntArray) -> int:
+        """Find the flow for some decisions; return the cost of a set that attains the excess.
+
+        It goes on from the flow before, of which as much is kept as the price allows.
+
+        Parameters
+        ----------
+        sides
+            1 for nodes inside, at least one, -1 for nodes outside, 0 for others, shape (n,).
+        """
+        g, n = self._graph, len(self._weights)
+        through = price * g.transfer
+        given = self._within(np.maximum(-self.taken[self._place], 0), through)
+        received = self._within(np.maximum(self.taken[self._place], 0), through)
+        left = self._left(price, given - received)
+        supply = np.where(sides == 0, np.maximum(left, 0), UNLIMITED * (sides > 0))
+        demand = np.where(sides == 0, np.maximum(-left, 0), UNLIMITED * (sides < 0))
+        rooms = supply, demand, through, through, through[self._producer], through[self._producer]
+        none, leaving, entering = np.zeros((3, n), dtype=np.int64)
+        np.add.at(leaving, self._producer, given)
+        np.add.at(entering, self._producer, received)
+        kept = none, none, leaving, entering, given, received
+        flow, is_inside = self._network.cut(np.concatenate(rooms), np.concatenate(kept))
+        given, received = np.split(flow[4 * n :], 2)
+        self.left = self._left(price, given - received)
+        self.taken[:] = 0
+        self.taken[self._place] = received - given
+        np.add.at(self.taken, g.end_start[self._producer], given - received)
+        inside, members = is_inside[2 : 2 + n], np.zeros(n, dtype=np.int64)
+        np.add.at(members, self._producer, inside[self._consumer])
+        is_cut = np.where(inside, members < self._consumers, members > 0)
+        return int(g.work[inside].sum() + g.transfer[is_cut].sum())
+
+    def _within(self, amounts: IntArray, through: IntArray) -> IntArray:
+        """Return as much of consumers' amounts as each tensor allows, the first ones first."""
+        total = np.concatenate([[0], np.cumsum(amounts)])
+        most, after = through[self._producer], total[1:] - total[self._first]
+        kept: IntArray = np.minimum(after, most) - np.minimum(after - amounts, most)
+        return kept
+
+    def _left(self, price: int, given: IntArray) -> IntArray:
+        """Return the weights beyond the work's price, by what producers give to consumers."""
+        left: IntArray = self._weights - price * self._graph.work
+        np.add.at(left, self._consumer, given)
+        np.subtract.at(left, self._producer, given)
+        return left
 
 
 class _Search:
@@ -274,7 +349,7 @@ class _Search:
     """
 
     def __init__(self, task: Task, price: int) -> None:
-        self.order = _order(task.tensors, task.weights, task.settings)
+        self.order = _order(task.tensors, task.weights)
         self.outcome = Outcome(self.order)
         self.task = task
         self.tensors = Tensors.of(renumbered(task.tensors.graph, self.order))
@@ -286,8 +361,7 @@ class _Search:
         units = np.arange(1, len(task.front) + 1)
         self.largest = frozen(np.minimum(units * task.unit - 1, task.limit))
         self.stack = _stack(self.tensors.nodes, task.settings)
-        # What tensors take from their ends, in the last flow.
-        self.taken = np.zeros(len(self.graph.end), dtype=np.int64)
+        self.flow = TensorFlow(self.graph, self.weights)
         self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
         self.largest_price = LARGEST_PRICE_FACTOR * price
         self.is_in_flows = False
@@ -337,7 +411,7 @@ class _Search:
             return True
         self.rule = self._best_rule(inside, outside)
         self.is_in_flows = False
-        part = int(self.task.settings.steps_fraction * self.outcome.steps)
+        part = int(0.002 * self.outcome.steps)
         return self._search(inside, outside, max(self.task.settings.steps_with_own_flow, part))
 
     def _search(self, inside: int, outside: int, most_steps: int) -> bool:
@@ -366,7 +440,7 @@ class _Search:
         sides[list(bits_of(inside))], sides[list(bits_of(outside))] = 1, -1
         price, low, high = int(self.rule.scalars[0]), 0, 0
         best, best_gap = self.rule, None
-        for _ in range(self.task.settings.price_trials):
+        for _ in range(6):
             self.rule, cost = self._rule(price, frozen(sides))
             self._start(inside, outside)
             if self.stack.counts[set_search.DEPTH] < 0:
@@ -385,28 +459,21 @@ class _Search:
             if low and high:
                 price = (low + high) // 2
             else:
-                price = (
-                    int(price * (1 + self.task.settings.price_step)) + 1
-                    if low
-                    else int(price / (1 + self.task.settings.price_step))
-                )
+                price = int(price * 1.1) + 1 if low else int(price / 1.1)
             price = min(price, self.largest_price)
         return best
 
     def _rule(self, price: int, sides: IntArray) -> tuple[Rule, int]:
         """Return the rule for a price, and the cost of a set that attains the excess."""
-        taken = self.taken
-        left = np.zeros(len(self.order), dtype=np.int64)
-        cost = set_flow.split(price, sides, self.weights, self.graph, taken, left)
+        cost = self.flow.split(price, sides)
+        left, taken = frozen(self.flow.left), frozen(self.flow.taken)
         short = np.empty_like(self.front)
         set_search.fill_short(price, self.front, self.largest, short)
+        short.flags.writeable = False
         task = self.task
         scalars = frozen([price, task.unit, task.limit, task.tensors.graph.cache])
-        taken = frozen(taken)
-        for array in (short, left):
-            array.flags.writeable = False
         rule = Rule(self.weights, self.front, self.least, short, left, taken, scalars)
-        return rule, int(cost)
+        return rule, cost
 
     def _flow(self) -> int:
         """Return the number of the rule's flow in the certificate."""

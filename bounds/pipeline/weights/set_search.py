@@ -16,53 +16,11 @@ The checker (`checker.pipeline.packing`) repeats the search step by step.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, types
-from numba.cpython.unsafe.numbers import trailing_zeros
 
 from boundmark.bounds.checker.pipeline.limits import DECISION_STEPS, MOVE_STEPS
+from boundmark.bounds.pipeline.weights.tensors import GRAPH, BitSets, TensorGraph, lowest
 from boundmark.problems.arrays import IntArray
-
-BitSets = npt.NDArray[np.uint64]
-
-
-class TensorGraph(NamedTuple):
-    """A graph by its tensors: neighbours are the ends of one tensor.
-
-    Bit sets have a row per node, of as many words as n bits take.
-
-    Attributes
-    ----------
-    before, after
-        What each node depends on, and what depends on it, at any distance.
-    near
-        The nodes that share a tensor with each node.
-    ends
-        Producer and consumers of each node's tensor; empty without consumers.
-    held
-        The tensors that each node is an end of, by the numbers of their producers.
-    work, load, transfer
-        Ticks, shape (n,).
-    end_start, end
-        Ends of node u's tensor: ``end[end_start[u] : end_start[u + 1]]``, the producer first.
-    place_start, place_tensor, place
-        Where node v is among them: ``end[place[i]] == v`` for the tensor of ``place_tensor[i]``,
-        for i from ``place_start[v]`` to ``place_start[v + 1] - 1``.
-    """
-
-    before: BitSets
-    after: BitSets
-    near: BitSets
-    ends: BitSets
-    held: BitSets
-    work: IntArray
-    load: IntArray
-    transfer: IntArray
-    end_start: IntArray
-    end: IntArray
-    place_start: IntArray
-    place_tensor: IntArray
-    place: IntArray
 
 
 class Rule(NamedTuple):
@@ -137,24 +95,15 @@ DEPTH, IS_NEW, STEPS, FOUND = range(4)
 _PRICE, _UNIT, _LIMIT, _CACHE = range(4)
 
 _INT = types.int64
-_BITS = types.Array(types.uint64, 2, "C", readonly=True)
 _VECTOR = types.Array(types.int64, 1, "C", readonly=True)
 _ROW = types.Array(types.uint64, 1, "C", readonly=True)
 _OPEN_BITS = types.Array(types.uint64, 2, "C")
 _OPEN_VECTOR = types.Array(types.int64, 1, "C")
-GRAPH = types.NamedTuple([_BITS] * 5 + [_VECTOR] * 8, TensorGraph)  # type: ignore[no-untyped-call]
 _RULE = types.NamedUniTuple(_VECTOR, 7, Rule)  # type: ignore[no-untyped-call]
 _STACK = types.NamedTuple(  # type: ignore[no-untyped-call]
     [_OPEN_BITS] * 7 + [_OPEN_VECTOR] * 5 + [_OPEN_BITS] * 2 + [_OPEN_VECTOR] * 2, Stack
 )
 _ONE = np.uint64(1)
-
-
-# Without a signature it is compiled into its cached callers, not at import.
-@njit(inline="always")
-def lowest(word: int) -> int:
-    """Return the number of the lowest bit that is set."""
-    return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
 
 
 @njit([types.void(_INT, _INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)

@@ -1,23 +1,39 @@
-"""Tests of walks among convex sets, and of the weights that are computed from what they find."""
+"""Tests of walks among convex sets, of the weights computed from what they find, and their use."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 from brute_force import stage_cost
 from brute_force_sets import is_convex, tiny_graphs
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from recording import Recorder
+from scipy.optimize import linprog
 
-from boundmark.bounds.pipeline.weights.known_sets import (
-    POSITIONS,
-    KnownSets,
-    WalkSettings,
-    as_mask,
+from boundmark.bounds.pipeline.quick_partition import quick_partition
+from boundmark.bounds.pipeline.weights import cut_tree, packing
+from boundmark.bounds.pipeline.weights.known_sets import POSITIONS, KnownSets, as_mask
+from boundmark.bounds.pipeline.weights.packing import PackingSettings
+from boundmark.bounds.pipeline.weights.set_weights import (
+    Found,
+    SetProgram,
+    SetWeights,
+    SharedWeights,
 )
-from boundmark.bounds.pipeline.weights.set_weights import SetWeights
 from boundmark.bounds.pipeline.weights.tensors import ANY, FIRST, LAST, Tensors, bits_of
+from boundmark.bounds.pipeline.weights.weighing import Weigher
 from boundmark.datasets.pipeline import regal_style
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+
+GAP = 0.01
+
+# Seconds that are never needed, also on a machine that is busy: the methods end by themselves.
+LONG = 600.0
 
 
 @pytest.mark.parametrize("has_ends", [False, True])
@@ -85,7 +101,7 @@ def test_either_kind_of_walk_finds_the_heaviest_set(
     for members in range(1, 1 << n):
         if is_convex(sample, frozenset(bits_of(members))):
             everything.add(members)
-    known = KnownSets(tensors, 1, WalkSettings(annealed=annealed))
+    known = KnownSets(tensors, 1, annealed)
     for _ in range(5):
         known.walk(weights, limit, position, Budget(20.0))
     heaviest = everything.heaviest(weights, limit, position)
@@ -95,7 +111,7 @@ def test_either_kind_of_walk_finds_the_heaviest_set(
 def test_walks_where_nothing_weighs_anything() -> None:
     """Weights in proportion to work are 0 at first in a graph without work."""
     graph = regal_style.load("erdos-renyi-1")
-    known = KnownSets(Tensors.of(graph), 1, WalkSettings(annealed=1.0))
+    known = KnownSets(Tensors.of(graph), 1, annealed=1.0)
     known.walk(np.zeros(graph.dag.nodes), 100, ANY, Budget(20.0))
     assert known.heaviest(np.zeros(graph.dag.nodes), 100) == 0.0
 
@@ -107,7 +123,7 @@ def test_annealing_finds_heavier_sets_where_transfers_outweigh_work() -> None:
     weights = np.full(graph.dag.nodes, 16 / graph.dag.nodes)
     heaviest = []
     for annealed in (0.0, 1.0):
-        known = KnownSets(Tensors.of(graph), 1, WalkSettings(annealed=annealed))
+        known = KnownSets(Tensors.of(graph), 1, annealed)
         for _ in range(3):
             known.walk(weights, limit, ANY, Budget(60.0))
         heaviest.append(known.heaviest(weights, limit))
@@ -157,3 +173,200 @@ def test_costs_are_those_of_stages(sample: PipelineInstance) -> None:
 def test_a_set_as_an_array() -> None:
     """Its members are true."""
     assert as_mask(0b101, 4).tolist() == [True, False, True, False]
+
+
+def all_sets(sample: PipelineInstance) -> KnownSets:
+    """Return all sets of nodes, convex or not: the program takes what it is given."""
+    known = KnownSets(Tensors.of(sample.graph), 1)
+    for members in range(1, 1 << sample.nodes):
+        known.add(members)
+    return known
+
+
+def optimum(known: KnownSets, limit: int, has_ends: bool) -> float:
+    """Return the most that weights come to, by a solver for linear programs."""
+    n = known.tensors.nodes
+    numbers = np.arange(len(known.costs))
+    rows, most = [np.zeros((0, n + 2))], []
+    for position in POSITIONS if has_ends else (ANY,):
+        counted = known.weighed(np.ones(n), limit, position) > 0
+        ends = np.zeros((counted.sum(), 2))
+        if position != ANY:
+            ends[:, position - FIRST] = -1
+        rows.append(np.hstack([known.masks(numbers[counted]), ends]))
+        most.append(np.full(counted.sum(), float(position == ANY)))
+    gain = np.concatenate([np.ones(n), -np.ones(2)])
+    bounds = [(0, 1)] * n + [(0, None)] * 2
+    return float(-linprog(-gain, np.vstack(rows), np.concatenate(most), bounds=bounds).fun)
+
+
+@pytest.mark.parametrize("has_ends", [False, True])
+@given(sample=tiny_graphs(params=False), limit=st.integers(1, 60), data=st.data())
+def test_bounds_meet_at_the_optimum(
+    sample: PipelineInstance, limit: int, has_ends: bool, data: st.DataObject
+) -> None:
+    """The upper bound is never below it, and comes close; weights keep to all rows.
+
+    Whatever weights it begins with, even if none has any.
+    """
+    known, n = all_sets(sample), sample.nodes
+    best = optimum(known, limit, has_ends)
+    start = np.array(data.draw(st.lists(st.floats(0, 2), min_size=n, max_size=n)))
+    positions = POSITIONS if has_ends else (ANY,)
+    program = SetProgram(known, limit, positions, start)
+    for position in positions:
+        program.add_heaviest(np.ones(n), position, 0.0, 10**6)
+    weights, upper = program.solve(1.0, Budget(20.0))
+    assert upper >= best - 1e-9
+    for _ in range(20):
+        weights, upper = program.solve(GAP, Budget(20.0))
+    assert best - 1e-9 <= upper <= best + GAP
+    assert weights.min() >= 0
+    assert known.heaviest(weights, limit) <= 1
+    reached = weights.sum() - sum(
+        known.heaviest(weights, limit, position) for position in positions[1:]
+    )
+    assert best - GAP <= reached <= best + 1e-9
+
+
+@given(sample=tiny_graphs(params=False), limit=st.integers(1, 60))
+def test_rows_are_the_heaviest_sets(sample: PipelineInstance, limit: int) -> None:
+    """Each once for a stage, only those within the limit, and no more than asked for."""
+    known, n = all_sets(sample), sample.nodes
+    program = SetProgram(known, limit, POSITIONS, np.ones(n))
+    for position in POSITIONS:
+        weighed = known.weighed(np.ones(n), limit, position)
+        number = int((weighed > 0).sum())
+        assert program.add_heaviest(np.ones(n), position, float(n), 10) == 0
+        assert program.add_heaviest(np.ones(n), position, 0.0, 1) == min(number, 1)
+        assert program.heaviest(np.ones(n), position) == weighed.max()
+        assert program.add_heaviest(np.ones(n), position, 0.0, 10**6) == max(0, number - 1)
+        assert program.add_heaviest(np.ones(n), position, 0.0, 10**6) == 0
+
+
+@given(sample=tiny_graphs(params=False), limit=st.integers(5, 60))
+def test_rows_far_from_tight_are_dropped(sample: PipelineInstance, limit: int) -> None:
+    """They can be added again; the upper bound stays, and the optimum is found all the same."""
+    known, n = all_sets(sample), sample.nodes
+    count = int((known.weighed(np.ones(n), limit) > 0).sum())
+    assume(count > n)
+    program = SetProgram(known, limit, (ANY,), np.ones(n), (count - 1) / n, growth=3.0)
+    program.add_heaviest(np.ones(n), ANY, 0.0, 10**6)
+    _, before = program.solve(GAP, Budget(20.0))
+    program.drop_idle()
+    dropped = program.add_heaviest(np.ones(n), ANY, 0.0, 10**6)
+    assert dropped == count - (count - 1) // 2
+    program.drop_idle()
+    assert program.add_heaviest(np.ones(n), ANY, 0.0, 10**6) == 0
+    for _ in range(20):
+        _, upper = program.solve(GAP, Budget(20.0))
+    assert upper <= before
+    assert upper == pytest.approx(optimum(known, limit, False), abs=GAP)
+
+
+@given(sample=tiny_graphs(params=False), limit=st.integers(1, 60))
+def test_without_time_weights_only_keep_to_rows(sample: PipelineInstance, limit: int) -> None:
+    """Those to begin with are scaled, and nothing is said of better ones."""
+    known, n = all_sets(sample), sample.nodes
+    program = SetProgram(known, limit, (ANY,), np.ones(n))
+    program.add_heaviest(np.ones(n), ANY, 0.0, 10**6)
+    weights, upper = program.solve(GAP, Budget(0.0))
+    assert upper == np.inf
+    assert np.ptp(weights) == 0
+    assert 0 < known.heaviest(weights, limit) < 1 or not known.heaviest(np.ones(n), limit)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "weigher"),
+    [(cut_tree, packing, Weigher), (packing, cut_tree, SetWeights)],
+    ids=["cut-tree before packing", "packing before cut-tree"],
+)
+def test_the_second_begins_with_what_the_first_found(
+    monkeypatch: pytest.MonkeyPatch,
+    random_graph: Callable[..., PipelineGraph],
+    first: ModuleType,
+    second: ModuleType,
+    weigher: type,
+) -> None:
+    """Its first weights are for that threshold, under sets found before, and it proves as much."""
+    sample, k = PipelineInstance(random_graph(20, seed=1), 4), 4
+    alone, shared, before = Recorder(), SharedWeights(), Recorder()
+    second.run(sample, Budget(LONG), 0, alone)
+    first.run(sample, Budget(LONG), 0, before, shared=shared)
+    found = shared.found(is_loaded=False)
+    tensors = Tensors.of(sample.graph)
+    assert found
+    assert found.weights.sum() > 0.9 * k
+    assert all(tensors.is_convex(members) for members in found.sets)
+    # The heaviest set is among them, of those up to the threshold that weights were found for.
+    weighed = [found.weights[list(bits_of(members))].sum() for members in found.sets]
+    assert max(weighed) == weighed[0] >= 0.98
+
+    limits: list[int] = []
+    sums: list[float] = []
+    at = weigher.at
+
+    def noted(self: Any, limit: int, start: np.ndarray, *arguments: Any, **named: Any) -> Any:
+        limits.append(limit)
+        sums.append(start.sum())
+        return at(self, limit, start, *arguments, **named)
+
+    monkeypatch.setattr(weigher, "at", noted)
+    reports = Recorder()
+    second.run(sample, Budget(LONG), 0, reports, shared=shared)
+    assert (limits[0], sums[0]) == (found.threshold, pytest.approx(found.weights.sum()))
+    assert reports.bounds[-1].bound >= 0.98 * alone.bounds[-1].bound
+
+
+def test_few_sets_are_handed_over() -> None:
+    """The first ones, which are the heaviest; with parameters as work, weights are others."""
+    shared = SharedWeights()
+    shared.tell(False, Found(10, np.ones(3), tuple(range(1, 5_000))))
+    found = shared.found(False)
+    assert found
+    assert (found.threshold, found.sets) == (10, tuple(range(1, 3_001)))
+    assert shared.found(True) is None
+
+
+@pytest.mark.parametrize("method", [cut_tree, packing])
+def test_a_known_partition_is_not_searched_again(
+    monkeypatch: pytest.MonkeyPatch,
+    random_graph: Callable[..., PipelineGraph],
+    method: ModuleType,
+) -> None:
+    """Its stages are sets that weights reckon with from the beginning."""
+    sample = PipelineInstance(random_graph(20, seed=1), 4)
+    start = quick_partition(sample, 1, Budget(1), 0)
+    monkeypatch.delattr(method, "quick_partition")
+    method.run(sample, Budget(0.0), 0, Recorder(), shared=SharedWeights(start))
+
+
+@pytest.mark.parametrize(("nodes", "is_walked"), [(60, True), (59, False)])
+def test_packing_begins_with_walks_where_stages_are_large(
+    monkeypatch: pytest.MonkeyPatch,
+    random_graph: Callable[..., PipelineGraph],
+    nodes: int,
+    is_walked: bool,
+) -> None:
+    """Its own weights begin with those that walks have found; others are told both."""
+    sample, told, limits = PipelineInstance(random_graph(nodes, seed=1), 3), [], []
+    at, tell = Weigher.at, SharedWeights.tell
+
+    def noted_at(self: Weigher, limit: int, *arguments: Any) -> Any:
+        limits.append(limit)
+        return at(self, limit, *arguments)
+
+    def noted_tell(self: SharedWeights, is_loaded: bool, found: Found) -> None:
+        told.append(found)
+        tell(self, is_loaded, found)
+
+    monkeypatch.setattr(Weigher, "at", noted_at)
+    monkeypatch.setattr(SharedWeights, "tell", noted_tell)
+    # Only weights are of interest here.
+    monkeypatch.setattr(packing._Rise, "prove_all", lambda self, precision: None)
+    packing.run(sample, Budget(LONG), 0, Recorder(), settings=PackingSettings(easy=9.0))
+    # Once with overflow by parts, once with parameters as work.
+    assert len(told) == (4 if is_walked else 2)
+    assert (told[0].threshold == limits[0]) == is_walked
+    for found in told:
+        assert found.weights.sum() > 0.9 * 3

@@ -1,4 +1,10 @@
-"""Maximum flows in networks with given arcs, by Dinic's algorithm [DINIC70], compiled."""
+"""Maximum flows in networks with given arcs, by Dinic's algorithm [DINIC70], compiled.
+
+Three other kernels find flows that this one cannot find in their time: `pipeline.minimum_cuts` in
+time that does not depend on the graph's size, `pipeline.weights.cut_search` for one branch from the
+flow of another and only until a bound is reached, and `heuristics.pipeline.pair_cut_kernels` cuts
+alone, inside a compiled search.
+"""
 
 from dataclasses import dataclass
 
@@ -42,15 +48,21 @@ class Network:
         first = np.searchsorted(starts[leaving], np.arange(vertices + 1))
         return cls(first, leaving, np.stack([heads, tails], axis=1).ravel())
 
-    def cut(self, rooms: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    def cut(
+        self, rooms: IntArray, begun: IntArray | int = 0
+    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
         """Return a maximum flow on each arc, and whether each vertex is on the source's side.
 
         Parameters
         ----------
         rooms
             Of each arc, shape (m,); together less than `UNLIMITED`, but for arcs that have it.
+        begun
+            A flow on each arc to go on from. What it takes from or leaves at vertices is up to the
+            caller, and part of the rooms to the source and the sink.
         """
-        left = np.stack([rooms, np.zeros_like(rooms)], axis=1).ravel()
+        left = np.empty(2 * len(rooms), dtype=np.int64)
+        left[::2], left[1::2] = rooms - begun, begun
         level = np.empty(len(self.first) - 1, dtype=np.int64)
         _augment(self.first, self.leaving, self.heads, left, level)
         return rooms - left[::2], level < 0
