@@ -48,31 +48,33 @@ class Network:
         first = np.searchsorted(starts[leaving], np.arange(vertices + 1))
         return cls(first, leaving, np.stack([heads, tails], axis=1).ravel())
 
-    def cut(
-        self, rooms: IntArray, begun: IntArray | int = 0
-    ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    def cut(self, rooms: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
         """Return a maximum flow on each arc, and whether each vertex is on the source's side.
 
         Parameters
         ----------
         rooms
             Of each arc, shape (m,); together less than `UNLIMITED`, but for arcs that have it.
-        begun
-            A flow on each arc to go on from. What it takes from or leaves at vertices is up to the
-            caller, and part of the rooms to the source and the sink.
         """
-        left = np.empty(2 * len(rooms), dtype=np.int64)
-        left[::2], left[1::2] = rooms - begun, begun
+        left = np.stack([rooms, np.zeros_like(rooms)], axis=1).ravel()
         level = np.empty(len(self.first) - 1, dtype=np.int64)
-        _augment(self.first, self.leaving, self.heads, left, level)
+        augment(self.first, self.leaving, self.heads, left, level)
         return rooms - left[::2], level < 0
 
 
 @njit([types.void(_VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR)], cache=True, nogil=True)
-def _augment(
+def augment(
     first: IntArray, leaving: IntArray, heads: IntArray, room: IntArray, level: IntArray
 ) -> None:
-    """Augment until no path is left; then vertices that reach the sink have a level >= 0."""
+    """Augment until no path is left; then vertices that reach the sink have a level >= 0.
+
+    Parameters
+    ----------
+    first, leaving, heads
+        As in `Network`.
+    room
+        What each arc has room for, of those back what flows at the beginning; updated.
+    """
     vertices = len(level)
     queue = np.empty(vertices, np.int64)
     path = np.empty(vertices, np.int64)

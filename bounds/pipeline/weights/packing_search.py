@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numba import njit, types
 
 from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_STEPS,
@@ -16,13 +17,14 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
-from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network
+from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network, augment
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.weights import set_search
 from boundmark.bounds.pipeline.weights.cut_trees import Ends
 from boundmark.bounds.pipeline.weights.pool import Front, Pool, pack, unit_of
 from boundmark.bounds.pipeline.weights.set_search import Rule, Stack
 from boundmark.bounds.pipeline.weights.tensors import (
+    GRAPH,
     BitSets,
     TensorGraph,
     Tensors,
@@ -272,21 +274,16 @@ class TensorFlow:
     def __init__(self, graph: TensorGraph, weights: IntArray) -> None:
         n = len(graph.work)
         self._graph, self._weights = graph, weights
-        # Of each consumer's end: where it is in `graph.end`, its node, its tensor, and the number
-        # of the tensor's first one.
-        is_consumer = np.ones(len(graph.end), dtype=np.bool_)
-        is_consumer[graph.end_start[:-1][np.diff(graph.end_start) > 0]] = False
-        self._place = np.flatnonzero(is_consumer)
-        self._consumer = graph.end[self._place]
-        self._producer = np.repeat(np.arange(n), np.diff(graph.end_start))[self._place]
-        self._first = np.searchsorted(self._producer, self._producer)
-        self._consumers = np.bincount(self._producer, minlength=n)
-        # After the source and the sink, node v is vertex 2 + v; what leaves the producer of tensor
-        # u passes n more, and what it receives 2 n more.
-        node, consumer, producer = 2 + np.arange(n), 2 + self._consumer, 2 + self._producer
-        source, sink = np.full(n, SOURCE), np.full(n, SINK)
-        tails = source, node, node, node + 2 * n, producer + n, consumer
-        heads = node, sink, node + n, node, consumer, producer + 2 * n
+        # After the source and the sink, node v is vertex 2 + v. What leaves the producer of tensor
+        # u passes n more, and what it receives 2 n more: two arcs for each end of the tensor.
+        sizes = np.diff(graph.end_start)
+        is_first = np.zeros(len(graph.end), dtype=np.bool_)
+        is_first[graph.end_start[:-1][sizes > 0]] = True
+        node, own, out = 2 + np.arange(n), 2 + graph.end, 2 + n + np.repeat(np.arange(n), sizes)
+        tails = [np.full(n, SOURCE), node, np.where(is_first, own, out)]
+        heads = [node, np.full(n, SINK), np.where(is_first, out, own)]
+        tails.append(np.where(is_first, out + n, own))
+        heads.append(np.where(is_first, own, out + n))
         self._network = Network.of(3 * n + 2, np.concatenate(tails), np.concatenate(heads))
         self.taken = np.zeros(len(graph.end), dtype=np.int64)
         self.left = np.zeros(n, dtype=np.int64)
@@ -301,42 +298,78 @@ class TensorFlow:
         sides
             1 for nodes inside, at least one, -1 for nodes outside, 0 for others, shape (n,).
         """
-        g, n = self._graph, len(self._weights)
-        through = price * g.transfer
-        given = self._within(np.maximum(-self.taken[self._place], 0), through)
-        received = self._within(np.maximum(self.taken[self._place], 0), through)
-        left = self._left(price, given - received)
-        supply = np.where(sides == 0, np.maximum(left, 0), UNLIMITED * (sides > 0))
-        demand = np.where(sides == 0, np.maximum(-left, 0), UNLIMITED * (sides < 0))
-        rooms = supply, demand, through, through, through[self._producer], through[self._producer]
-        none, leaving, entering = np.zeros((3, n), dtype=np.int64)
-        np.add.at(leaving, self._producer, given)
-        np.add.at(entering, self._producer, received)
-        kept = none, none, leaving, entering, given, received
-        flow, is_inside = self._network.cut(np.concatenate(rooms), np.concatenate(kept))
-        given, received = np.split(flow[4 * n :], 2)
-        self.left = self._left(price, given - received)
-        self.taken[:] = 0
-        self.taken[self._place] = received - given
-        np.add.at(self.taken, g.end_start[self._producer], given - received)
-        inside, members = is_inside[2 : 2 + n], np.zeros(n, dtype=np.int64)
-        np.add.at(members, self._producer, inside[self._consumer])
-        is_cut = np.where(inside, members < self._consumers, members > 0)
-        return int(g.work[inside].sum() + g.transfer[is_cut].sum())
+        arcs = self._network.first, self._network.leaving, self._network.heads
+        cost = _split(price, sides, self._weights, self._graph, *arcs, self.taken, self.left)
+        return int(cost)
 
-    def _within(self, amounts: IntArray, through: IntArray) -> IntArray:
-        """Return as much of consumers' amounts as each tensor allows, the first ones first."""
-        total = np.concatenate([[0], np.cumsum(amounts)])
-        most, after = through[self._producer], total[1:] - total[self._first]
-        kept: IntArray = np.minimum(after, most) - np.minimum(after - amounts, most)
-        return kept
 
-    def _left(self, price: int, given: IntArray) -> IntArray:
-        """Return the weights beyond the work's price, by what producers give to consumers."""
-        left: IntArray = self._weights - price * self._graph.work
-        np.add.at(left, self._consumer, given)
-        np.subtract.at(left, self._producer, given)
-        return left
+_INT = types.int64
+_INPUT = types.Array(types.int64, 1, "C", readonly=True)
+_VECTOR = types.Array(types.int64, 1, "C")
+
+
+@njit([_INT(_INT, _INPUT, _INPUT, GRAPH, *(_VECTOR,) * 5)], cache=True, nogil=True)
+def _split(
+    price: int,
+    sides: IntArray,
+    weights: IntArray,
+    g: TensorGraph,
+    first: IntArray,
+    leaving: IntArray,
+    heads: IntArray,
+    taken: IntArray,
+    left: IntArray,
+) -> int:
+    """Find a flow from that in `taken`, and fill in `taken` and `left`; see `TensorFlow`."""
+    n, ends = len(g.work), len(g.end)
+    room = np.zeros(len(heads), dtype=np.int64)
+    level = np.empty(len(first) - 1, dtype=np.int64)
+    for v in range(n):
+        left[v] = weights[v] - price * g.work[v]
+    # Arcs from a tensor's producer come first, then those to it; see `maximum_flow.Network`.
+    forward, backward = 4 * n, 4 * n + 2 * ends
+    for u in range(n):
+        begin, end = g.end_start[u], g.end_start[u + 1]
+        through, given, received = price * g.transfer[u], 0, 0
+        for i in range(begin + 1, end):
+            gives = min(max(0, -taken[i]), through - given)
+            receives = min(max(0, taken[i]), through - received)
+            given += gives
+            received += receives
+            left[g.end[i]] += gives - receives
+            room[forward + 2 * i], room[forward + 2 * i + 1] = through - gives, gives
+            room[backward + 2 * i], room[backward + 2 * i + 1] = through - receives, receives
+        if begin < end:
+            left[u] -= given - received
+            room[forward + 2 * begin], room[forward + 2 * begin + 1] = through - given, given
+            room[backward + 2 * begin] = through - received
+            room[backward + 2 * begin + 1] = received
+    for v in range(n):
+        supply = sides[v] * UNLIMITED if sides[v] else left[v]
+        room[2 * v], room[2 * n + 2 * v] = max(supply, 0), max(-supply, 0)
+    augment(first, leaving, heads, room, level)
+    cost = 0
+    for v in range(n):
+        left[v] = weights[v] - price * g.work[v]
+        # Vertices that do not reach the sink are on the source's side.
+        if level[2 + v] < 0:
+            cost += g.work[v]
+    for u in range(n):
+        begin, end = g.end_start[u], g.end_start[u + 1]
+        if begin == end:
+            continue
+        sent, inside = 0, np.int64(level[2 + u] < 0)
+        for i in range(begin + 1, end):
+            inside += level[2 + g.end[i]] < 0
+            amount = room[forward + 2 * i + 1] - room[backward + 2 * i + 1]
+            taken[i] = -amount
+            left[g.end[i]] += amount
+            sent += amount
+        taken[begin] = sent
+        left[u] -= sent
+        if 0 < inside < end - begin:
+            cost += g.transfer[u]
+    return cost
 
 
 class _Search:
