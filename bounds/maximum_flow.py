@@ -56,7 +56,8 @@ class Network:
         rooms
             Of each arc, shape (m,); together less than `UNLIMITED`, but for arcs that have it.
         """
-        left = np.stack([rooms, np.zeros_like(rooms)], axis=1).ravel()
+        left = np.zeros(2 * len(rooms), dtype=np.int64)
+        left[::2] = rooms
         level = np.empty(len(self.first) - 1, dtype=np.int64)
         augment(self.first, self.leaving, self.heads, left, level)
         return rooms - left[::2], level < 0

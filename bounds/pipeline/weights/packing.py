@@ -104,89 +104,28 @@ def run(
     """
     if not precision >= 0:
         raise InvalidInputError(f"packing: precision is {precision}; expected 0 or more.")
-    best = Best.before(instance, progress)
-    known = best.proven
-    shared = shared or SharedWeights()
-    start = shared.start or quick_partition(instance, seed, budget.part(0.03), known)
-    below = int(min(best.objective, instance.objective(start)))
-    report_rising_bounds(
-        instance,
-        budget,
-        best,
-        Known(known, below, start, shared),
-        precision=precision,
-        settings=settings,
-        tables=tables,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """Bounds and a partition that are known before `packing` starts.
-
-    Attributes
-    ----------
-    bound
-        A bound that is proven.
-    below
-        The cost of some partition, which no bound exceeds; None if there is none.
-    start
-        A good partition, whose stages weights have to reckon with.
-    shared
-        Weights of other methods, which are told those found here.
-    """
-
-    bound: int = 0
-    below: int | None = None
-    start: Partition | None = None
-    shared: SharedWeights = field(default_factory=SharedWeights)
-
-
-def report_rising_bounds(
-    instance: PipelineInstance,
-    budget: Budget,
-    progress: Progress,
-    known: Known = Known(),
-    *,
-    precision: float = 0.0,
-    settings: PackingSettings = PackingSettings(),
-    tables: Tables = table_in_time,
-) -> None:
-    """Report the share bound, then better ones until the time is up or weights do no better.
-
-    Parameters
-    ----------
-    precision
-        How far the last bound may stay below what weights refute, as a part of it.
-    tables
-        Maps the graph and the time left to its table of cuts.
-
-    Raises
-    ------
-    UnsupportedError
-        If the graph is too large to check, or each search is.
-    """
     sizes = instance.nodes, instance.graph.dag.edges
     if sizes[0] > LARGEST_PACKING_GRAPH or sizes[1] > MOST_PACKING_EDGES:
         raise UnsupportedError(
             f"the graph has {sizes[0]:,} nodes and {sizes[1]:,} edges; expected at most "
             f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
         )
-    table = tables(instance.graph, budget)
     best = Best.before(instance, progress)
-    refuted = max(table.report(instance, PRODUCER, best, budget), known.bound) - 1
-    graph = instance.graph
-    overflow = max(0, int(graph.param_load.sum()) - graph.cache)
-    above = int(graph.work.sum()) + overflow if known.below is None else known.below
+    known = best.proven
+    shared = shared or SharedWeights()
+    start = shared.start or quick_partition(instance, seed, budget.part(0.03), known)
+    # No bound exceeds the cost of a partition.
+    above = int(min(best.objective, instance.objective(start)))
+    table = tables(instance.graph, budget)
+    refuted = max(table.report(instance, PRODUCER, best, budget), known) - 1
     # Overflow counts part by part; or all parameters count as work, and the cache as time.
     rises = [
-        _Rise(instance, budget, best, settings, is_loaded, refuted, above, known.shared)
-        for is_loaded in ((False,) if graph.is_cached else (False, True))
+        _Rise(instance, budget, best, settings, is_loaded, refuted, above, shared)
+        for is_loaded in ((False,) if instance.graph.is_cached else (False, True))
     ]
     for rise in rises:
-        if known.start is not None:
-            rise.weigher.learn(known.start)
-        rise.approach(table, known.start)
+        rise.weigher.learn(start)
+        rise.approach(table, start)
     max(rises, key=lambda rise: rise.last).prove_all(precision)
 
 
@@ -248,7 +187,7 @@ class _Rise:
         )
         self.last = float(self.refuted)
 
-    def approach(self, table: ShareTable, start: Partition | None) -> None:
+    def approach(self, table: ShareTable, start: Partition) -> None:
         """Estimate the last threshold that weights refute, and find weights for it."""
         k, refuted = self.k, self.refuted
         # Precision of the last threshold before proofs begin, as a part of k.
@@ -285,7 +224,7 @@ class _Rise:
         sets = self.weigher.heaviest_sets(self.weights, int(self.last) + self.allowed)
         self.shared.tell(self.is_loaded, Found(int(self.last), self.weights, tuple(sets)))
 
-    def _walked(self, start: Partition | None) -> Found | None:
+    def _walked(self, start: Partition) -> Found | None:
         """Find weights by walks among whole stages; None if stages are small.
 
         With 20 nodes or more in the mean, that takes less time than packings of connected sets.
@@ -294,8 +233,7 @@ class _Rise:
         if self.instance.nodes < 20 * self.k or self.refuted >= self.above - 1:
             return None
         weights = SetWeights(self.tensors, self.k, self.weigher.seed)
-        if start is not None:
-            weights.known.add_stages(start)
+        weights.known.add_stages(start)
         budget = self.budget.part(0.2)
         between = self.refuted, self.above
         found = weights.for_largest(between, self.allowed, weights.by_work(), budget)
