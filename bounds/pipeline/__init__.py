@@ -23,7 +23,7 @@ NODE_CUT = Method(
     problem="pipeline",
     kind="bound",
     summary="The cheapest set around the most demanding node, by minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.node_cut:run"),
+    run=Deferred("boundmark.bounds.pipeline.minimum_cuts:run_node_cut"),
 )
 
 SHARE = Method(

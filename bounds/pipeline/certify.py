@@ -18,7 +18,7 @@ import numpy as np
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline import (
     ideal_dp,
-    node_cut,
+    minimum_cuts,
     pivot_tree,
     separation,
     share,
@@ -145,7 +145,7 @@ def run(
 
     if is_long and is_separated:
         # With many stages, the bound of one node may be the best, and takes hardly any time.
-        node_cut.run(instance, budget, seed, best)
+        minimum_cuts.run_node_cut(instance, budget, seed, best)
     if not is_long:
         share.run(instance, budget, seed, best, tables=tables)
     start = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline import node_cut, work
+from boundmark.bounds.pipeline import minimum_cuts, work
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context, refuse_large
 from boundmark.bounds.pipeline.reach.greedy import Greedy
@@ -134,7 +134,7 @@ def run(
     refuse_large(instance)
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
-    node_cut.run(instance, budget, seed, best)
+    minimum_cuts.run_node_cut(instance, budget, seed, best)
     if math.isinf(best.objective):
         floor = int(best.certified)
         best.solution(quick_partition(instance, seed, budget.part(settings.start_fraction), floor))
