@@ -5,11 +5,10 @@ packing of sets that costs at most the threshold weighs too much.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, types
 
 from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_STEPS,
@@ -17,14 +16,12 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
-from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network, augment
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.weights import set_search
 from boundmark.bounds.pipeline.weights.cut_trees import Ends
 from boundmark.bounds.pipeline.weights.pool import Front, Pool, pack, unit_of
-from boundmark.bounds.pipeline.weights.set_search import Rule, Stack
+from boundmark.bounds.pipeline.weights.set_search import Rule, Stack, TensorFlow
 from boundmark.bounds.pipeline.weights.tensors import (
-    GRAPH,
     BitSets,
     TensorGraph,
     Tensors,
@@ -138,46 +135,6 @@ class Task:
     settings: SearchSettings = SearchSettings()
 
 
-@dataclass(eq=False)
-class Outcome:
-    """The result of a search.
-
-    Attributes
-    ----------
-    flows, plan
-        The search as certificates hold it, if it ended. The plan says for all sets from one root,
-        and then for those from the next, which flow they are searched with; or `SPLIT`, followed
-        by the plans for those with the first neighbour inside, and for the others.
-    found
-        Sets that exceed the front, and what they cost.
-    steps
-        As the checker counts them.
-    estimate
-        How many steps all roots take, judged by those that are done.
-    has_ended
-        Whether all sets were met, so that no others exceed the front.
-    """
-
-    order: list[int]
-    flows: list[dict[str, Any]] = field(default_factory=list)
-    plan: list[int] = field(default_factory=list)
-    found: list[tuple[int, int]] = field(default_factory=list)
-    steps: int = 0
-    estimate: int = 0
-    has_ended: bool = False
-
-
-def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
-    """Search all sets until the search ends, the time is up or the steps are spent.
-
-    Parameters
-    ----------
-    price
-        About what a tick is worth, in weight.
-    """
-    return _Search(task, price).run(budget, most_steps)
-
-
 @dataclass(frozen=True, eq=False)
 class Refuter:
     """Prover that k stages of a given cost cannot hold all nodes, with given weights.
@@ -226,7 +183,7 @@ class Refuter:
         )
         whole = Task(self.tensors, weights, front, unit, limit, self.settings)
         for task in (small, whole):
-            outcome = search(task, price, budget, self.most_steps - spent)
+            outcome = Search(task, price).run(budget, self.most_steps - spent)
             if outcome.found or not outcome.has_ended:
                 return Attempt(None, outcome.found, spent + outcome.estimate)
         payload = {
@@ -253,137 +210,41 @@ def _order(tensors: Tensors, weights: IntArray) -> list[int]:
     return order
 
 
-class TensorFlow:
-    """Maximum flows that split the cost of tensors among nodes, to bound the weight of sets.
+class Search:
+    """A search of all sets, and what it has found.
 
-    At a price per tick, a set S weighs at most ``price f(S)`` plus what its nodes weigh beyond
-    their work's price and their part of the tensors. The parts are a flow: what tensors take from
-    some ends they give to others, at most the price of the tensor in all, either from the producer
-    to consumers or the opposite. The flow that leaves the least excess, among sets with some nodes
-    inside and some outside, is a maximum flow from nodes that weigh more than their work's price,
-    and from those inside, to nodes that weigh less, and to those outside.
+    Parameters
+    ----------
+    price
+        About what a tick is worth, in weight.
 
     Attributes
     ----------
-    taken
-        What tensors take from their ends in the flow found last, in the order of ``graph.end``.
-    left
-        The weight of each node beyond its work's price and what tensors take, shape (n,).
-    """
-
-    def __init__(self, graph: TensorGraph, weights: IntArray) -> None:
-        n = len(graph.work)
-        self._graph, self._weights = graph, weights
-        # After the source and the sink, node v is vertex 2 + v. What leaves the producer of tensor
-        # u passes n more, and what it receives 2 n more: two arcs for each end of the tensor.
-        sizes = np.diff(graph.end_start)
-        is_first = np.zeros(len(graph.end), dtype=np.bool_)
-        is_first[graph.end_start[:-1][sizes > 0]] = True
-        node, own, out = 2 + np.arange(n), 2 + graph.end, 2 + n + np.repeat(np.arange(n), sizes)
-        tails = [np.full(n, SOURCE), node, np.where(is_first, own, out)]
-        heads = [node, np.full(n, SINK), np.where(is_first, out, own)]
-        tails.append(np.where(is_first, out + n, own))
-        heads.append(np.where(is_first, own, out + n))
-        self._network = Network.of(3 * n + 2, np.concatenate(tails), np.concatenate(heads))
-        self.taken = np.zeros(len(graph.end), dtype=np.int64)
-        self.left = np.zeros(n, dtype=np.int64)
-
-    def split(self, price: int, sides: IntArray) -> int:
-        """Find the flow for some decisions; return the cost of a set that attains the excess.
-
-        It goes on from the flow before, of which as much is kept as the price allows.
-
-        Parameters
-        ----------
-        sides
-            1 for nodes inside, at least one, -1 for nodes outside, 0 for others, shape (n,).
-        """
-        arcs = self._network.first, self._network.leaving, self._network.heads
-        cost = _split(price, sides, self._weights, self._graph, *arcs, self.taken, self.left)
-        return int(cost)
-
-
-_INT = types.int64
-_INPUT = types.Array(types.int64, 1, "C", readonly=True)
-_VECTOR = types.Array(types.int64, 1, "C")
-
-
-@njit([_INT(_INT, _INPUT, _INPUT, GRAPH, *(_VECTOR,) * 5)], cache=True, nogil=True)
-def _split(
-    price: int,
-    sides: IntArray,
-    weights: IntArray,
-    g: TensorGraph,
-    first: IntArray,
-    leaving: IntArray,
-    heads: IntArray,
-    taken: IntArray,
-    left: IntArray,
-) -> int:
-    """Find a flow from that in `taken`, and fill in `taken` and `left`; see `TensorFlow`."""
-    n, ends = len(g.work), len(g.end)
-    room = np.zeros(len(heads), dtype=np.int64)
-    level = np.empty(len(first) - 1, dtype=np.int64)
-    for v in range(n):
-        left[v] = weights[v] - price * g.work[v]
-    # Arcs from a tensor's producer come first, then those to it; see `maximum_flow.Network`.
-    forward, backward = 4 * n, 4 * n + 2 * ends
-    for u in range(n):
-        begin, end = g.end_start[u], g.end_start[u + 1]
-        through, given, received = price * g.transfer[u], 0, 0
-        for i in range(begin + 1, end):
-            gives = min(max(0, -taken[i]), through - given)
-            receives = min(max(0, taken[i]), through - received)
-            given += gives
-            received += receives
-            left[g.end[i]] += gives - receives
-            room[forward + 2 * i], room[forward + 2 * i + 1] = through - gives, gives
-            room[backward + 2 * i], room[backward + 2 * i + 1] = through - receives, receives
-        if begin < end:
-            left[u] -= given - received
-            room[forward + 2 * begin], room[forward + 2 * begin + 1] = through - given, given
-            room[backward + 2 * begin] = through - received
-            room[backward + 2 * begin + 1] = received
-    for v in range(n):
-        supply = sides[v] * UNLIMITED if sides[v] else left[v]
-        room[2 * v], room[2 * n + 2 * v] = max(supply, 0), max(-supply, 0)
-    augment(first, leaving, heads, room, level)
-    cost = 0
-    for v in range(n):
-        left[v] = weights[v] - price * g.work[v]
-        # Vertices that do not reach the sink are on the source's side.
-        if level[2 + v] < 0:
-            cost += g.work[v]
-    for u in range(n):
-        begin, end = g.end_start[u], g.end_start[u + 1]
-        if begin == end:
-            continue
-        sent, inside = 0, np.int64(level[2 + u] < 0)
-        for i in range(begin + 1, end):
-            inside += level[2 + g.end[i]] < 0
-            amount = room[forward + 2 * i + 1] - room[backward + 2 * i + 1]
-            taken[i] = -amount
-            left[g.end[i]] += amount
-            sent += amount
-        taken[begin] = sent
-        left[u] -= sent
-        if 0 < inside < end - begin:
-            cost += g.transfer[u]
-    return cost
-
-
-class _Search:
-    """State of a search; nodes are numbered in the order in which they are roots.
-
-    Attributes
-    ----------
+    order
+        Nodes are numbered in the order in which they are roots.
+    flows, plan
+        The search as certificates hold it, if it ended. The plan says for all sets from one root,
+        and then for those from the next, which flow they are searched with; or `SPLIT`, followed
+        by the plans for those with the first neighbour inside, and for the others.
+    found
+        Sets that exceed the front, and what they cost.
+    steps
+        As the checker counts them.
+    estimate
+        How many steps all roots take, judged by those that are done.
+    has_ended
+        Whether all sets were met, so that no others exceed the front.
     rule
         That of the last flow.
     """
 
     def __init__(self, task: Task, price: int) -> None:
         self.order = _order(task.tensors, task.weights)
-        self.outcome = Outcome(self.order)
+        self.flows: list[dict[str, Any]] = []
+        self.plan: list[int] = []
+        self.found: list[tuple[int, int]] = []
+        self.steps = self.estimate = 0
+        self.has_ended = False
         self.task = task
         self.tensors = Tensors.of(renumbered(task.tensors.graph, self.order))
         self.graph = self.tensors.arrays()
@@ -403,32 +264,32 @@ class _Search:
         self.entry_steps = plan_steps(self.tensors.nodes)
         self.start_steps = 0
 
-    def run(self, budget: Budget, most_steps: int) -> Outcome:
-        """Run the search, root by root."""
-        outcome, counts = self.outcome, self.stack.counts
+    def run(self, budget: Budget, most_steps: int) -> "Search":
+        """Search root by root until all are done, the time is up or the steps are spent."""
+        counts = self.stack.counts
         waiting = [(1 << root, (1 << root) - 1) for root in reversed(range(len(self.order)))]
         last = math.inf
-        while waiting and outcome.steps <= most_steps and not budget.is_spent():
+        while waiting and self.steps <= most_steps and not budget.is_spent():
             inside, outside = waiting.pop()
             outside = self.tensors.kept_out(inside, outside)
-            outcome.steps += self.entry_steps
+            self.steps += self.entry_steps
             if self._ends(inside, outside):
-                outcome.plan.append(self._flow())
-                outcome.steps += int(counts[set_search.STEPS])
+                self.plan.append(self._flow())
+                self.steps += int(counts[set_search.STEPS])
             else:
-                outcome.plan.append(SPLIT)
-                outcome.steps += self.start_steps
+                self.plan.append(SPLIT)
+                self.steps += self.start_steps
                 waiting += self._halves(inside, outside)
             if counts[set_search.FOUND] and math.isinf(last):
-                last = self.task.settings.found_growth * outcome.steps
-            if counts[set_search.FOUND] > self.task.settings.most_found or outcome.steps > last:
+                last = self.task.settings.found_growth * self.steps
+            if counts[set_search.FOUND] > self.task.settings.most_found or self.steps > last:
                 break
-        outcome.has_ended = not waiting and outcome.steps <= most_steps
+        self.has_ended = not waiting and self.steps <= most_steps
         roots = len(self.order)
         begun = sum(inside & (inside - 1) == 0 for inside, _ in waiting)
-        outcome.estimate = outcome.steps * roots // max(1, roots - begun)
+        self.estimate = self.steps * roots // max(1, roots - begun)
         self._keep_found()
-        return outcome
+        return self
 
     def _keep_found(self) -> None:
         for row in range(
@@ -436,7 +297,7 @@ class _Search:
         ):
             members = unpacked(self.stack.found[row])
             in_graph = sum(1 << self.order[i] for i in bits_of(members))
-            self.outcome.found.append((in_graph, int(self.stack.found_cost[row])))
+            self.found.append((in_graph, int(self.stack.found_cost[row])))
 
     def _ends(self, inside: int, outside: int) -> bool:
         """Search sets with the last flow or a new one; return whether few steps suffice."""
@@ -444,7 +305,7 @@ class _Search:
             return True
         self.rule = self._best_rule(inside, outside)
         self.is_in_flows = False
-        part = int(0.002 * self.outcome.steps)
+        part = int(0.002 * self.steps)
         return self._search(inside, outside, max(self.task.settings.steps_with_own_flow, part))
 
     def _search(self, inside: int, outside: int, most_steps: int) -> bool:
@@ -518,10 +379,10 @@ class _Search:
                 "edges": self.edges[used].tolist(),
                 "amounts": (-self.rule.taken[used]).tolist(),
             }
-            self.outcome.flows.append(flow)
-            self.outcome.steps += self.flow_steps
+            self.flows.append(flow)
+            self.steps += self.flow_steps
             self.is_in_flows = True
-        return len(self.outcome.flows) - 1
+        return len(self.flows) - 1
 
 
 def _edges(graph: PipelineGraph, order: list[int], ends: TensorGraph) -> IntArray:

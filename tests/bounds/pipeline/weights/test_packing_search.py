@@ -1,21 +1,15 @@
-import itertools
 import json
 import math
 
 import pytest
 from brute_force import instance
-from brute_force_sets import as_bits, connected_convex_sets, tensors, tiny_graphs
+from brute_force_sets import as_bits, connected_convex_sets, tiny_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.packing import Sets
-from boundmark.bounds.pipeline.weights.packing_search import (
-    SearchSettings,
-    Task,
-    TensorFlow,
-    search,
-)
+from boundmark.bounds.pipeline.weights.packing_search import Search, SearchSettings, Task
 from boundmark.bounds.pipeline.weights.tensors import Tensors
 from boundmark.problems.arrays import frozen
 from boundmark.problems.method import Budget
@@ -60,7 +54,7 @@ def test_exactly_the_sets_that_exceed_the_front_are_found(
     front = data.draw(st.lists(st.integers(0, 150), min_size=1, max_size=40))
     given = task(sample, weights, front, data.draw(st.integers(1, 3)), **often_split(steps))
     price = data.draw(st.integers(1, 20))
-    outcome = search(given, price, Budget(20), 10**9)
+    outcome = Search(given, price).run(Budget(20), 10**9)
     assert outcome.has_ended
     assert set(outcome.found) == exceeding(sample, given)
 
@@ -75,7 +69,7 @@ def test_checker_repeats_the_search(
     weights = data.draw(st.lists(st.integers(0, 50), min_size=n, max_size=n))
     shape = data.draw(st.lists(st.integers(0, 40), min_size=1, max_size=40))
     given = task(sample, weights, [0, *shape], 1, **often_split(steps))
-    outcome = search(given, 5, Budget(20), 10**9)
+    outcome = Search(given, 5).run(Budget(20), 10**9)
     document = sample.to_json()
     graph = checker.check_instance(document)
     sets = Sets(graph, outcome.order, weights, given.front.tolist(), given.limit, given.unit)
@@ -94,17 +88,17 @@ LADDER = instance([5] * 12, [(i, i + 2) for i in range(10)] + [(0, 1)], 3, trans
 def test_search_stops_at_the_limits() -> None:
     """Too many steps, or no time: the search says that it has not ended."""
     everything = task(LADDER, [5] * 12, [0] + [1000] * 99, 1)
-    assert search(everything, 1, Budget(20), 10**9).has_ended
+    assert Search(everything, 1).run(Budget(20), 10**9).has_ended
     tight = task(LADDER, [5] * 12, [0] + [30] * 99, 1)
-    assert search(tight, 1, Budget(20), 10**9).steps > 700
-    assert not search(tight, 1, Budget(20), 700).has_ended
-    assert not search(tight, 1, Budget(0), 10**9).has_ended
+    assert Search(tight, 1).run(Budget(20), 10**9).steps > 700
+    assert not Search(tight, 1).run(Budget(20), 700).has_ended
+    assert not Search(tight, 1).run(Budget(0), 10**9).has_ended
 
 
 def test_search_that_finds_much_stops_early() -> None:
     """The weights have to change anyway."""
     given = task(LADDER, [5] * 12, [0] * 100, 1, most_found=5)
-    outcome = search(given, 1, Budget(20), 10**9)
+    outcome = Search(given, 1).run(Budget(20), 10**9)
     assert not outcome.has_ended
     assert len(outcome.found) == 5
 
@@ -113,87 +107,10 @@ def test_search_that_finds_a_set_stops_soon() -> None:
     """After as many steps again as it took to find one; more sets need weights anyway."""
     rules = {"found_growth": math.inf}, {"found_growth": 1.0}
     all_found, first = (
-        search(task(LADDER, [5] * 12, [0] + [30] * 99, 1, **given), 1, Budget(20), 10**9)
+        Search(task(LADDER, [5] * 12, [0] + [30] * 99, 1, **given), 1).run(Budget(20), 10**9)
         for given in rules
     )
     assert all_found.has_ended
     assert set() < set(first.found) <= set(all_found.found)
     assert not first.has_ended
     assert first.steps < all_found.steps
-
-
-def cost(sample: PipelineInstance, members: set[int]) -> int:
-    """Return work and transfers of a set."""
-    total = sum(int(sample.graph.work[v]) for v in members)
-    for ends in tensors(sample):
-        if ends & members and ends - members:
-            total += int(sample.graph.transfer[producer(sample, ends)])
-    return total
-
-
-def producer(sample: PipelineInstance, ends: set[int]) -> int:
-    """Return the end of a tensor that all others read."""
-    dag = sample.graph.dag
-    return next(u for u in ends if {u, *dag.consumers_of(u).tolist()} == ends)
-
-
-@given(tiny_graphs(largest=6, params=False), st.data())
-def test_flow_leaves_the_least_excess(sample: PipelineInstance, data: st.DataObject) -> None:
-    """It equals the most that a set weighs beyond the price of its cost, found by exhaustion.
-
-    So no other flow bounds sets with these decisions better. And the flow is one: what a tensor
-    takes adds up to 0, and to no more than the price of its transfer in either direction. It does
-    not matter from which flow it is gone on.
-    """
-    n = sample.nodes
-    price = data.draw(st.integers(1, 9))
-    weights = data.draw(st.lists(st.integers(0, 90), min_size=n, max_size=n))
-    sides = data.draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n))
-    sides[data.draw(st.integers(0, n - 1))] = 1
-    graph = Tensors.of(sample.graph).arrays()
-    flow = TensorFlow(graph, frozen(weights))
-    for _ in range(data.draw(st.integers(0, 2))):
-        before = data.draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n))
-        before[data.draw(st.integers(0, n - 1))] = 1
-        other = data.draw(st.integers(1, 9))
-        flow.split(other, frozen(before))
-    found = flow.split(price, frozen(sides))
-    taken, left = flow.taken, flow.left
-
-    excess = sum(int(left[v]) for v in range(n) if sides[v] > 0)
-    excess += sum(max(0, int(left[v])) for v in range(n) if sides[v] == 0)
-    by_node = [0] * n
-    for u in range(n):
-        at = range(graph.end_start[u], graph.end_start[u + 1])
-        given_by = {int(graph.end[i]): int(taken[i]) for i in at}
-        through = price * int(sample.graph.transfer[u])
-        assert sum(given_by.values()) == 0
-        for sign in (1, -1):
-            consumers = (amount for v, amount in given_by.items() if v != u)
-            assert sum(max(0, sign * amount) for amount in consumers) <= through
-        for v, amount in given_by.items():
-            by_node[v] += amount
-        if {sides[v] for v in given_by} >= {1, -1}:
-            excess -= through
-            excess += sum(
-                amount if sides[v] > 0 else max(0, amount)
-                for v, amount in given_by.items()
-                if sides[v] >= 0
-            )
-    work = sample.graph.work.tolist()
-    assert left.tolist() == [weights[v] - price * work[v] - by_node[v] for v in range(n)]
-
-    inside = {v for v in range(n) if sides[v] > 0}
-    free = [v for v in range(n) if sides[v] == 0]
-    sets = [
-        inside | set(more)
-        for size in range(len(free) + 1)
-        for more in itertools.combinations(free, size)
-    ]
-    gains = {
-        (sum(weights[v] for v in members) - price * cost(sample, members), cost(sample, members))
-        for members in sets
-    }
-    most = max(gain for gain, _ in gains)
-    assert excess == most
-    assert (most, found) in gains
