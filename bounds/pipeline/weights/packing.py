@@ -228,7 +228,7 @@ class _Rise:
         """Find weights by walks among whole stages; None if stages are small.
 
         With 20 nodes or more in the mean, that takes less time than packings of connected sets.
-        With fewer, bounds are 1 to 7 % lower than those of growing sets and their packings.
+        With fewer, packings of grown sets prove 1 to 8 % more in 8 seconds.
         """
         if self.instance.nodes < 20 * self.k or self.refuted >= self.above - 1:
             return None
