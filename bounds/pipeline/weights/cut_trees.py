@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights.cut_search import IndexArray, Rule, Search
-from boundmark.bounds.pipeline.weights.known_sets import in_edges
 from boundmark.bounds.pipeline.weights.tensors import (
     ANY,
     FIRST,
@@ -130,7 +130,13 @@ class Tree:
 
     def proof(self) -> dict[str, Any]:
         """Return the proof as certificates hold it."""
-        return {"scale": int(self.rule.scalars[search.SCALE]), "nodes": entries(self.state)}
+        numbers: list[int] = self.state.written[: self.state.counts[search.WRITTEN]].tolist()
+        nodes, at = [], 0
+        while at < len(numbers):
+            end = at + 1 + numbers[at]
+            nodes.append(numbers[at + 1 : end])
+            at = end
+        return {"scale": int(self.rule.scalars[search.SCALE]), "nodes": nodes}
 
 
 @dataclass(eq=False)
@@ -231,33 +237,29 @@ def start_search(tensors: Tensors, sets: HeavySets, settings: TreeSettings) -> t
     # Prices begin far enough below the largest one to rise.
     payable = largest_price * max(1, least) // (4 * max(1, limit))
     scale = max(1, min(wanted, payable, 2**58 // max(1, total)))
-    in_start, edges = in_edges(tensors)
     arcs = _Arcs.of(graph, sets.position, 4 * total)
-    around = np.where(np.diff(graph.dag.consumer_start) > 0, graph.transfer, 0)
-    np.add.at(around, graph.dag.targets, graph.transfer[graph.dag.sources])
-    scalars = (
-        *(limit, least, scale, largest_price, graph.cache, settings.most_steps, sets.position),
-    )
+    most_steps, position = settings.most_steps, sets.position
+    scalars = [limit, least, scale, largest_price, graph.cache, most_steps, position]
     rule = Rule(
         before=packed(tensors.before, n),
         after=packed(tensors.after, n),
         sources=frozen(graph.dag.sources),
         targets=frozen(graph.dag.targets),
         out_start=frozen(graph.dag.consumer_start),
-        in_start=in_start,
-        in_edges=edges,
+        in_start=graph.dag.producer_start,
+        in_edges=frozen(np.argsort(graph.dag.targets, kind="stable")),
         work=frozen(graph.work),
         load=frozen(graph.param_load),
         transfer=frozen(graph.transfer),
         weights=frozen(weights),
-        around=frozen(around),
+        around=frozen(transfers_around(graph)),
         arc_start=arcs.start,
         head=arcs.head,
         reverse=arcs.reverse,
         sent=arcs.sent,
         returned=arcs.returned,
         halved=arcs.halved,
-        scalars=frozen(np.array(scalars)),
+        scalars=frozen(scalars),
     )
     price = min(scale * limit // max(1, least), largest_price)
     counts = np.array([0, 1, price, 0, 0, 0], dtype=np.int64)
@@ -344,16 +346,4 @@ class _Arcs:
 def _indices(numbers: IntArray) -> IndexArray:
     result = numbers.astype(np.uint64)
     result.flags.writeable = False
-    return result
-
-
-def entries(state: Search) -> list[list[int]]:
-    """Return the proof that a search has written."""
-    numbers: list[int] = state.written[: state.counts[search.WRITTEN]].tolist()
-    result = []
-    at = 0
-    while at < len(numbers):
-        end = at + 1 + numbers[at]
-        result.append(numbers[at + 1 : end])
-        at = end
     return result

@@ -49,15 +49,14 @@ class KnownSets:
     def __post_init__(self) -> None:
         dag, nodes = self.tensors.graph.dag, self.tensors.nodes
         self._random = np.random.default_rng(self.seed)
-        in_start, edges = in_edges(self.tensors)
         self._graph = WalkGraph(
             before=packed(self.tensors.before, nodes),
             after=packed(self.tensors.after, nodes),
             work=frozen(self.tensors.graph.work),
             transfer=frozen(self.tensors.graph.transfer),
             consumers=frozen(np.diff(dag.consumer_start)),
-            in_start=in_start,
-            producers=frozen(dag.sources[edges]),
+            in_start=dag.producer_start,
+            producers=dag.producers,
         )
         ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
         self._sets, self._count = np.zeros((64, nodes)), 0
@@ -188,13 +187,6 @@ class KnownSets:
             self._may_be[:, self._count] = True, is_first[i], is_last[i]
             self._count += 1
         return self._count - before
-
-
-def in_edges(tensors: Tensors) -> tuple[IntArray, IntArray]:
-    """Return where each node's in-edges begin in a list, and the list."""
-    dag = tensors.graph.dag
-    edges = np.argsort(dag.targets, kind="stable")
-    return frozen(np.searchsorted(dag.targets[edges], np.arange(tensors.nodes + 1))), frozen(edges)
 
 
 def as_mask(members: int, nodes: int) -> npt.NDArray[np.bool_]:
