@@ -8,16 +8,21 @@ from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
 from boundmark.bounds.pipeline import separation
-from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
-from boundmark.bounds.pipeline.cut_tree.trees import HeavySets, bounded_ends, start_search
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
-from boundmark.bounds.pipeline.packing.known_sets import KnownSets, WalkSettings
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights
-from boundmark.bounds.pipeline.packing.tensors import ANY, Tensors
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.tower_dp import TowerSearch, towers
 from boundmark.bounds.pipeline.trees.pivot_tree import Positions, widest_span
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights.cut_tree import WHOLE
+from boundmark.bounds.pipeline.weights.cut_trees import (
+    HeavySets,
+    TreeSettings,
+    bounded_ends,
+    start_search,
+)
+from boundmark.bounds.pipeline.weights.known_sets import KnownSets
+from boundmark.bounds.pipeline.weights.set_weights import SetWeights
+from boundmark.bounds.pipeline.weights.tensors import ANY, Tensors
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate, Claim
@@ -184,11 +189,11 @@ class Walks:
 
     def setup(self, annealed: float) -> None:
         graph = load("erdos-renyi-107-plain")
-        self.tensors, self.settings = Tensors.of(graph), WalkSettings(annealed=annealed)
+        self.tensors, self.annealed = Tensors.of(graph), annealed
         self.weights = np.full(graph.dag.nodes, 16 / graph.dag.nodes)
 
     def _heaviest(self, rounds: int) -> float:
-        known = KnownSets(self.tensors, 1, self.settings)
+        known = KnownSets(self.tensors, 1, self.annealed)
         for _ in range(rounds):
             known.walk(self.weights, 2000, ANY, Budget(600))
         return known.heaviest(self.weights, 2000)
@@ -229,15 +234,15 @@ class CutTree:
 
     def setup(self) -> None:
         graph, k = load("stochastic-block-101-plain"), 4
-        self.tensors, settings = Tensors.of(graph), CutTreeSettings()
+        self.tensors, self.settings = Tensors.of(graph), TreeSettings()
         equal = graph.work / graph.work.sum() * k
-        search_for = SetWeights(self.tensors, k, 1, settings.weights)
+        search_for = SetWeights(self.tensors, k, 1)
         found = search_for.at(3500, equal, Budget(600)).weights
-        whole = np.floor(found / found.sum() * settings.whole).astype(np.int64)
+        whole = np.floor(found / found.sum() * WHOLE).astype(np.int64)
         sets = HeavySets(frozen(whole), -(-int(whole.sum()) // k), 3100)
-        self.start = lambda: start_search(self.tensors, sets, settings.tree)
+        self.start = lambda: start_search(self.tensors, sets, self.settings)
 
-        self.weights, self.settings, self.others = frozen(whole), settings.tree, k - 2
+        self.weights, self.others = frozen(whole), k - 2
         self.heaviest = -(-int(whole.sum()) // k)
 
     def time_ends(self) -> None:

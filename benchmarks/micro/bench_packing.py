@@ -3,11 +3,11 @@
 import numpy as np
 
 from boundmark.bounds.pipeline import PACKING
-from boundmark.bounds.pipeline.packing.pool import Front, unit_of
-from boundmark.bounds.pipeline.packing.search import Refuter
-from boundmark.bounds.pipeline.packing.tensors import Tensors
-from boundmark.bounds.pipeline.packing.weighing import Weigher, whole_of
 from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.weights.packing_search import Refuter
+from boundmark.bounds.pipeline.weights.pool import Front, unit_of
+from boundmark.bounds.pipeline.weights.tensors import Tensors
+from boundmark.bounds.pipeline.weights.weighing import Weigher, whole_of
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.problems.certificate import Certificate, Claim

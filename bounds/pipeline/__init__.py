@@ -23,7 +23,7 @@ NODE_CUT = Method(
     problem="pipeline",
     kind="bound",
     summary="The cheapest set around the most demanding node, by minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.node_cut:run"),
+    run=Deferred("boundmark.bounds.pipeline.minimum_cuts:run_node_cut"),
 )
 
 SHARE = Method(
@@ -48,7 +48,7 @@ PACKING = Method(
     problem="pipeline",
     kind="bound",
     summary="Node weights under which each feasible stage weighs at most 1, by connected parts.",
-    run=Deferred("boundmark.bounds.pipeline.packing.method:run"),
+    run=Deferred("boundmark.bounds.pipeline.weights.packing:run"),
     params={"precision": 0.0},
     version=9,
 )
@@ -58,7 +58,7 @@ CUT_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Node weights that cheap stages cannot add up to, by trees of minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.cut_tree.method:run"),
+    run=Deferred("boundmark.bounds.pipeline.weights.cut_tree:run"),
     version=6,
 )
 

@@ -16,20 +16,19 @@ from functools import cache, partial
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline import (
     ideal_dp,
-    node_cut,
+    minimum_cuts,
     separation,
     share,
     tower_dp,
     work,
 )
-from boundmark.bounds.pipeline.cut_tree import method as cut_tree
-from boundmark.bounds.pipeline.packing import method as packing
-from boundmark.bounds.pipeline.packing.method import PackingSettings
-from boundmark.bounds.pipeline.packing.shared import SharedWeights
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
 from boundmark.bounds.pipeline.reach import method as reach
 from boundmark.bounds.pipeline.share import GrowingTable, ShareTable
 from boundmark.bounds.pipeline.trees import mip_tree, pivot_tree
+from boundmark.bounds.pipeline.weights import cut_tree, packing
+from boundmark.bounds.pipeline.weights.packing import PackingSettings
+from boundmark.bounds.pipeline.weights.set_weights import SharedWeights
 from boundmark.bounds.portfolio import PortfolioSettings, Run, run_by_turns
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.graph_statistics import depth
@@ -115,7 +114,7 @@ def run(
 
     if is_long and is_separated:
         # With many stages, the bound of one node may be the best, and takes hardly any time.
-        node_cut.run(instance, budget, seed, best)
+        minimum_cuts.run_node_cut(instance, budget, seed, best)
     if not is_long:
         share.run(instance, budget, seed, best, tables=tables)
     start = start_from_quick_partition(instance, seed, budget, best)

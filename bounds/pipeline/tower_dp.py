@@ -37,8 +37,8 @@ from boundmark.bounds.checker.pipeline.towers import (
     Sources,
     sides,
 )
-from boundmark.bounds.pipeline.packing.tensors import bits_of
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
+from boundmark.bounds.pipeline.weights.tensors import bits_of
 from boundmark.bounds.pipeline.work import run_mean_work
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim

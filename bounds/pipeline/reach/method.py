@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline import node_cut, work
+from boundmark.bounds.pipeline import minimum_cuts, work
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
 from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, SHORT, Attempt, Context
 from boundmark.bounds.pipeline.reach.prefixes import OutOfTimeError, scaled
@@ -93,7 +93,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     refuse_more_than(LARGEST_TREE_GRAPH, instance)
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
-    node_cut.run(instance, budget, seed, best)
+    minimum_cuts.run_node_cut(instance, budget, seed, best)
     start_from_quick_partition(instance, seed, budget, best)
     # Of a large graph, the context takes part of a second.
     with suppress(OutOfTimeError):

@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.maximum_flow import SINK, SOURCE, UNLIMITED, Network
+from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network
 from boundmark.bounds.pipeline.trees.relaxation import FloatArray
 from boundmark.bounds.pipeline.windows import Windows
 from boundmark.problems.arrays import IntArray

@@ -9,7 +9,7 @@ from brute_force import instance, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline import local_cut
+from boundmark.bounds.pipeline import minimum_cuts
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -123,13 +123,13 @@ def test_flows_are_kept_up_to_a_number_of_amounts(
     wanted = [plain.flow(node, 8) for node in range(40)]
     some = sum(len(flow["edges"]) for flow in wanted[:20])
     computed: list[int] = []
-    cut_flow = local_cut.cut_flow
+    cut_flow = minimum_cuts.cut_flow
 
     def counted(node: int, *others: Any) -> Any:
         computed.append(node)
         return cut_flow(node, *others)
 
-    monkeypatch.setattr(local_cut, "cut_flow", counted)
+    monkeypatch.setattr(minimum_cuts, "cut_flow", counted)
     cuts = MinimumCuts(graph, most_kept=some)
     for _ in range(2):
         assert [cuts.flow(node, 8) for node in range(40)] == wanted

@@ -10,11 +10,10 @@ from recording import LooksBudget, Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.cut_tree import method as cut_tree
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
-from boundmark.bounds.pipeline.packing import method as packing
 from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
 from boundmark.bounds.pipeline.trees import mip_tree
+from boundmark.bounds.pipeline.weights import cut_tree, packing
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph

@@ -20,9 +20,9 @@ from selection import FEW_SEEDS, first_now
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.checker.pipeline.packing import _heaviest
-from boundmark.bounds.pipeline.packing import method as packing
-from boundmark.bounds.pipeline.packing.method import PackingSettings
-from boundmark.bounds.pipeline.packing.search import SearchSettings
+from boundmark.bounds.pipeline.weights import packing
+from boundmark.bounds.pipeline.weights.packing import PackingSettings
+from boundmark.bounds.pipeline.weights.packing_search import SearchSettings
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

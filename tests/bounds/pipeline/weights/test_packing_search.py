@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.packing import Sets
-from boundmark.bounds.pipeline.packing.search import SearchSettings, Task, search
-from boundmark.bounds.pipeline.packing.tensors import Tensors
+from boundmark.bounds.pipeline.weights.packing_search import Search, SearchSettings, Task
+from boundmark.bounds.pipeline.weights.tensors import Tensors
 from boundmark.problems.arrays import frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
@@ -54,7 +54,7 @@ def test_exactly_the_sets_that_exceed_the_front_are_found(
     front = data.draw(st.lists(st.integers(0, 150), min_size=1, max_size=40))
     given = task(sample, weights, front, data.draw(st.integers(1, 3)), **often_split(steps))
     price = data.draw(st.integers(1, 20))
-    outcome = search(given, price, Budget(20), 10**9)
+    outcome = Search(given, price).run(Budget(20), 10**9)
     assert outcome.has_ended
     assert set(outcome.found) == exceeding(sample, given)
 
@@ -69,7 +69,7 @@ def test_checker_repeats_the_search(
     weights = data.draw(st.lists(st.integers(0, 50), min_size=n, max_size=n))
     shape = data.draw(st.lists(st.integers(0, 40), min_size=1, max_size=40))
     given = task(sample, weights, [0, *shape], 1, **often_split(steps))
-    outcome = search(given, 5, Budget(20), 10**9)
+    outcome = Search(given, 5).run(Budget(20), 10**9)
     document = sample.to_json()
     graph = checker.check_instance(document)
     sets = Sets(graph, outcome.order, weights, given.front.tolist(), given.limit, given.unit)
@@ -88,17 +88,17 @@ LADDER = instance([5] * 12, [(i, i + 2) for i in range(10)] + [(0, 1)], 3, trans
 def test_search_stops_at_the_limits() -> None:
     """Too many steps, or no time: the search says that it has not ended."""
     everything = task(LADDER, [5] * 12, [0] + [1000] * 99, 1)
-    assert search(everything, 1, Budget(20), 10**9).has_ended
+    assert Search(everything, 1).run(Budget(20), 10**9).has_ended
     tight = task(LADDER, [5] * 12, [0] + [30] * 99, 1)
-    assert search(tight, 1, Budget(20), 10**9).steps > 700
-    assert not search(tight, 1, Budget(20), 700).has_ended
-    assert not search(tight, 1, Budget(0), 10**9).has_ended
+    assert Search(tight, 1).run(Budget(20), 10**9).steps > 700
+    assert not Search(tight, 1).run(Budget(20), 700).has_ended
+    assert not Search(tight, 1).run(Budget(0), 10**9).has_ended
 
 
 def test_search_that_finds_much_stops_early() -> None:
     """The weights have to change anyway."""
     given = task(LADDER, [5] * 12, [0] * 100, 1, most_found=5)
-    outcome = search(given, 1, Budget(20), 10**9)
+    outcome = Search(given, 1).run(Budget(20), 10**9)
     assert not outcome.has_ended
     assert len(outcome.found) == 5
 
@@ -107,7 +107,7 @@ def test_search_that_finds_a_set_stops_soon() -> None:
     """After as many steps again as it took to find one; more sets need weights anyway."""
     rules = {"found_growth": math.inf}, {"found_growth": 1.0}
     all_found, first = (
-        search(task(LADDER, [5] * 12, [0] + [30] * 99, 1, **given), 1, Budget(20), 10**9)
+        Search(task(LADDER, [5] * 12, [0] + [30] * 99, 1, **given), 1).run(Budget(20), 10**9)
         for given in rules
     )
     assert all_found.has_ended

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from boundmark.bounds.pipeline.packing import growth
-from boundmark.bounds.pipeline.packing.pool import Front, Packing, Pool, unit_of
-from boundmark.bounds.pipeline.packing.program import FloatArray, Master, Row
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights.pool import Front, Packing, Pool, grow, unit_of
+from boundmark.bounds.pipeline.weights.set_weights import Weighing
+from boundmark.bounds.pipeline.weights.tensors import (
+    FloatArray,
     Tensors,
     bits_of,
     members_where,
@@ -26,54 +26,16 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.solver_module import require_module
+
+# How often each node is in a packing, by node.
+Row = tuple[tuple[int, int], ...]
+
+# Difference of sums of weights, in stages, that makes no difference.
+PRECISION = 0.002
 
 # The largest sum of prices of all costs, or of all weights: both stay within 64 bits.
 LARGEST_SUM = 2**59
-
-
-@dataclass(frozen=True)
-class WeighingSettings:
-    """Settings of the search for the best weights at a threshold.
-
-    Attributes
-    ----------
-    best_part
-        Weight of the best solution so far in the point that is separated; the rest is the
-        program's solution (in-out separation).
-    units
-        Number of units, about, in which the cost of a stage is counted: more are more exact and
-        slower.
-    most_rows
-        Number of packings added to the program in a round, at most.
-    precision, looseness
-        The search ends when its bounds differ by less than `precision`, in stages, or by less than
-        the part `looseness` of what the upper one exceeds k by.
-    growth_prices
-        Prices at which sets grow, as multiples of a stage's weight divided by a stage's cost.
-    growth_noise
-        Noise of these prices, as a part of them, so that repetitions find other sets.
-    nearly_tight
-        Sets in packings of this part of the heaviest packing's weight are grown again.
-    last_growths
-        Number of growths without a heavier packing after which the weights are taken as the best.
-    most_grown
-        Number of sets that one growth may find.
-    effort_at_a_time
-        Number of starts between two looks at the clock, times the square of the number of nodes:
-        growing from one start takes 15 ms on 1,800 nodes.
-    """
-
-    best_part: float = 0.7
-    units: int = 2**11
-    most_rows: int = 30
-    precision: float = 0.002
-    looseness: float = 0.1
-    growth_prices: tuple[float, ...] = (0.85, 1.0, 1.15)
-    growth_noise: float = 0.15
-    nearly_tight: float = 0.998
-    last_growths: int = 5
-    most_grown: int = 5_000
-    effort_at_a_time: int = 2**23
 
 
 @dataclass
@@ -96,26 +58,6 @@ class Packings:
         return row
 
 
-@dataclass(frozen=True, eq=False)
-class Weighing:
-    """Weights for a threshold.
-
-    Attributes
-    ----------
-    weights
-        Of nodes, in parts of the heaviest packing known, shape (n,).
-    lower
-        How many stages they call for: their sum if that is the same for all stages; otherwise 2,
-        for the first and the last stage, and their sum less what these two weigh at most.
-    upper
-        The most that any weights come to: if that is k or less, the threshold stands.
-    """
-
-    weights: FloatArray
-    lower: float
-    upper: float
-
-
 @dataclass(eq=False)
 class Weigher:
     """Search for weights of one graph, threshold after threshold.
@@ -124,6 +66,12 @@ class Weigher:
     ----------
     whole
         What a stage may weigh, in integers.
+    looseness
+        The search ends when its bounds differ by less than this part of what the upper one exceeds
+        k by, or by less than the precision.
+    effort_at_a_time
+        Number of starts between two looks at the clock, times the square of the number of nodes:
+        growing from one start takes 15 ms on 1,800 nodes.
     pool
         The sets known.
     packings
@@ -134,7 +82,8 @@ class Weigher:
     k: int
     whole: int
     seed: int = 0
-    settings: WeighingSettings = WeighingSettings()
+    looseness: float = 0.1
+    effort_at_a_time: int = 2**23
     pool: Pool = field(default_factory=Pool)
     packings: Packings = field(default_factory=Packings)
 
@@ -169,7 +118,7 @@ class Weigher:
         return [members for _, members in sorted(found, reverse=True)]
 
     def at(
-        self, limit: int, start: FloatArray, budget: Budget, precision: float | None = None
+        self, limit: int, start: FloatArray, budget: Budget, precision: float = PRECISION
     ) -> Weighing:
         """Find weights for packings that cost at most a limit.
 
@@ -178,11 +127,14 @@ class Weigher:
         start
             Weights to begin with.
         precision
-            Difference of sums that makes no difference; None for that of the settings.
+            Difference of sums that makes no difference, in stages.
         """
-        # A multiple of the proofs' unit, so that their packings are packings here, too.
-        precision = self.settings.precision if precision is None else precision
-        unit = unit_of(limit) * max(1, limit // (unit_of(limit) * self.settings.units))
+        # About 2^11 units: more are more exact and slower. A multiple of the proofs' unit, so that
+        # their packings are packings here, too.
+        unit = unit_of(limit) * max(1, limit // (unit_of(limit) * 2**11))
+        # Packings added in a round, at most; and the weight of the best solution so far in the
+        # point that is separated, of which the rest is the program's solution.
+        most_rows, best_part = 30, 0.7
         program = _Program(self, limit, unit, budget.threads)
         best, upper = start, np.inf
         looked_at, lower = program.allowed(best), 0.0
@@ -196,26 +148,24 @@ class Weigher:
             scaled, total = self._scaled(looked_at, front)
             if total > lower:
                 best, lower = scaled, total
-            program.add(front.packings(self.whole, self.settings.most_rows))
+            program.add(front.packings(self.whole, most_rows))
             solved = program.master.solve(budget.remaining())
             if solved is None:
                 break
             solution, upper = solved
             program.master.drop_idle()
-            is_close = lower >= upper - max(precision, self.settings.looseness * (upper - self.k))
+            is_close = lower >= upper - max(precision, self.looseness * (upper - self.k))
             if upper <= self.k or (is_close and not self._found_heavier(best, limit, unit, budget)):
                 break
             best = program.allowed(best)
             best, lower = self._scaled(best, self._front(best, unit, limit))
-            looked_at = program.allowed(
-                self.settings.best_part * best + (1 - self.settings.best_part) * solution
-            )
+            looked_at = program.allowed(best_part * best + (1 - best_part) * solution)
         return Weighing(best, lower, upper)
 
     def _found_heavier(self, weights: FloatArray, limit: int, unit: int, budget: Budget) -> bool:
         """Grow sets from parts of the heaviest; return whether a heavier packing was found."""
         most = self._front(weights, unit, limit).most
-        for _ in range(self.settings.last_growths):
+        for _ in range(5):
             if budget.is_spent():
                 break
             self.regrow(weights, limit, unit, budget)
@@ -228,7 +178,7 @@ class Weigher:
     def regrow(self, weights: FloatArray, limit: int, unit: int, budget: Budget) -> int:
         """Add heavy sets to the pool, grown from parts of the heaviest; return how many."""
         front = self._front(weights, unit, limit)
-        tight = front.tight(int(self.settings.nearly_tight * front.most))
+        tight = front.tight(int(0.998 * front.most))
         starts = [self.pool.members[i] for i in tight]
         return self._grow(starts, weights, limit, unit, budget)
 
@@ -238,20 +188,24 @@ class Weigher:
         whole = self.integers(weights)
         front = np.maximum.accumulate(self._front(weights, unit, limit).weights)
         words = self._graph.near.shape[1]
-        found = np.zeros((self.settings.most_grown, words), dtype=np.uint64)
-        costs = np.zeros(self.settings.most_grown, dtype=np.int64)
-        added, at_a_time = 0, max(1, self.settings.effort_at_a_time // self.tensors.nodes**2)
-        for price in self.settings.growth_prices:
+        most = 5_000
+        found = np.zeros((most, words), dtype=np.uint64)
+        costs = np.zeros(most, dtype=np.int64)
+        added, at_a_time = 0, max(1, self.effort_at_a_time // self.tensors.nodes**2)
+        # Prices of a tick, as multiples of a stage's weight divided by a stage's cost, with noise,
+        # so that repetitions find other sets.
+        noise = 0.15
+        for price in (0.85, 1.0, 1.15):
             count = 0
             for first in range(0, len(starts), at_a_time):
                 if budget.is_spent():
                     break
                 self.seed += 1
-                count += growth.grow(
+                count += grow(
                     packed(starts[first : first + at_a_time], self.tensors.nodes),
                     whole,
                     price * self.whole / max(1, limit),
-                    self.settings.growth_noise,
+                    noise,
                     self.seed % 2**31,
                     unit,
                     limit,
@@ -320,6 +274,95 @@ class _Program:
         result = weights.copy()
         result[list(self.forbidden)] = 0.0
         return result
+
+
+class Master:
+    """The linear program of node weights with packings as rows, by the simplex method.
+
+    It is the largest sum of weights such that no packing weighs more than 1 at one threshold.
+
+    It is solved as its dual, the least number of packings that cover all nodes: there, a packing is
+    a column, and the basis stays as small as there are nodes. Weights are the multipliers.
+
+    Parameters
+    ----------
+    most_columns
+        Packings for each node beyond which those with the largest reduced costs are dropped, down
+        to half. Solving takes half to nine tenths of the time that it takes with all.
+    growth
+        Factor by which this number grows whenever packings are dropped, so that dropping ends.
+    """
+
+    def __init__(
+        self, nodes: int, threads: int, most_columns: float = 10.0, growth: float = 1.25
+    ) -> None:
+        """Begin with weights of at most 1."""
+        require_module("highspy")
+        import highspy
+
+        self._infinite = highspy.kHighsInf
+        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        for option, value in (
+            ("output_flag", False),
+            ("threads", threads),
+            ("solver", "simplex"),
+            # The primal simplex: new columns leave the basis feasible.
+            ("simplex_strategy", 4),
+            ("presolve", "off"),
+        ):
+            self._solver.setOptionValue(option, value)
+        self._nodes, self._most, self._growth = nodes, most_columns * nodes, growth
+        self._packings: dict[Row, None] = {}
+        no_columns = np.zeros(0, dtype=np.int32)
+        for v in range(nodes):
+            self._solver.addRow(1.0, self._infinite, 0, no_columns, np.zeros(0))
+            self._solver.addCol(1.0, 0.0, self._infinite, 1, np.array([v]), np.ones(1))
+
+    def add(self, packing: Row) -> bool:
+        """Add a packing; return whether it is new."""
+        if packing in self._packings:
+            return False
+        self._packings[packing] = None
+        nodes = np.array([v for v, _ in packing], dtype=np.int32)
+        times = np.array([count for _, count in packing], dtype=np.float64)
+        self._solver.addCol(1.0, 0.0, self._infinite, len(nodes), nodes, times)
+        return True
+
+    def forbid(self, node: int) -> None:
+        """Give a node no weight."""
+        self._solver.changeColCost(node, 0.0)
+
+    def drop_idle(self) -> list[Row]:
+        """If there are many packings, drop those that constrain the last solution least.
+
+        Returns
+        -------
+        The packings dropped, which may be added again.
+        """
+        if len(self._packings) <= self._most:
+            return []
+        costs = np.array(self._solver.getSolution().col_dual)[self._nodes :]
+        order = np.argsort(costs, kind="stable")[int(self._most / 2) :]
+        # Columns of the basis have no reduced cost.
+        idle = np.sort(order[costs[order] > 1e-7])
+        self._solver.deleteCols(len(idle), (self._nodes + idle).astype(np.int32))
+        packings = list(self._packings)
+        dropped = [packings[i] for i in idle.tolist()]
+        for key in dropped:
+            del self._packings[key]
+        self._most *= self._growth
+        return dropped
+
+    def solve(self, seconds: float) -> tuple[FloatArray, float] | None:
+        """Return weights and their sum; None if the time was too short."""
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(seconds, 0.01))
+        self._solver.run()
+        if not self._solver.getSolution().dual_valid:
+            return None
+        return (
+            np.maximum(np.array(self._solver.getSolution().row_dual), 0.0),
+            float(self._solver.getInfo().objective_function_value),
+        )
 
 
 def whole_of(graph: PipelineGraph, limit: int) -> int:

@@ -1,12 +1,13 @@
+"""Tests of flows through tensors, against all sets."""
+
 import itertools
 
-import numpy as np
 from brute_force_sets import tensors, tiny_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.packing import set_flow
-from boundmark.bounds.pipeline.packing.tensors import Tensors
+from boundmark.bounds.pipeline.weights.set_search import TensorFlow
+from boundmark.bounds.pipeline.weights.tensors import Tensors
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -40,13 +41,14 @@ def test_flow_leaves_the_least_excess(sample: PipelineInstance, data: st.DataObj
     sides = data.draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n))
     sides[data.draw(st.integers(0, n - 1))] = 1
     graph = Tensors.of(sample.graph).arrays()
-    taken, left = np.zeros(len(graph.end), dtype=np.int64), np.zeros(n, dtype=np.int64)
+    flow = TensorFlow(graph, frozen(weights))
     for _ in range(data.draw(st.integers(0, 2))):
         before = data.draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n))
         before[data.draw(st.integers(0, n - 1))] = 1
         other = data.draw(st.integers(1, 9))
-        set_flow.split(other, frozen(before), frozen(weights), graph, taken, left)
-    found = set_flow.split(price, frozen(sides), frozen(weights), graph, taken, left)
+        flow.split(other, frozen(before))
+    found = flow.split(price, frozen(sides))
+    taken, left = flow.taken, flow.left
 
     excess = sum(int(left[v]) for v in range(n) if sides[v] > 0)
     excess += sum(max(0, int(left[v])) for v in range(n) if sides[v] == 0)

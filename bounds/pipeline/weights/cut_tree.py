@@ -12,21 +12,19 @@ import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
-from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.trees import (
+from boundmark.bounds.pipeline.quick_partition import quick_partition
+from boundmark.bounds.pipeline.share import Tables, table_in_time
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights.cut_trees import (
     Ends,
     HeavySets,
     Tree,
     TreeSettings,
     bounded_ends,
 )
-from boundmark.bounds.pipeline.packing.known_sets import POSITIONS
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings
-from boundmark.bounds.pipeline.packing.shared import SharedWeights
-from boundmark.bounds.pipeline.packing.tensors import Tensors, loaded
-from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.share import Tables, table_in_time
+from boundmark.bounds.pipeline.weights.known_sets import POSITIONS
+from boundmark.bounds.pipeline.weights.set_weights import SetWeights, SharedWeights
+from boundmark.bounds.pipeline.weights.tensors import FloatArray, Tensors, loaded
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -37,76 +35,24 @@ KIND = "cut-tree/2"
 
 PRODUCER = "cut-tree"
 
+# Sum of the integer weights, about.
+WHOLE = 2**17
+
 
 @dataclass(frozen=True)
 class CutTreeSettings:
-    """Settings of `cut-tree`: how time is divided, and which thresholds are tried.
+    """Settings of `cut-tree`.
 
     Attributes
     ----------
-    start_fraction
-        Part of the time for a quick partition, whose stages are the first sets.
-    weighing_fraction
-        Part of the time for weights before the first tree.
-    weighing_again_fraction
-        Part of all the time for new weights after a tree has found a set.
-    margin_again
-        By how much the weights have to exceed k stages after a tree has found a set, as a part of
-        them.
     first_part
         Threshold of the first tree, as a part of the largest one that weights were found for.
-    tree_fraction, last_fraction
-        Part of the remaining time that a tree is expected to take, at most; the latter where the
-        former leaves less than a fifth more than the tree before took.
-    growth, shortest
-        A tree is expected to take so many times what the one before took, at most, but some
-        seconds at least.
-    overrun
-        A tree that takes so many times what was expected is given up for a lower threshold.
-    worth
-        If no threshold is left that is higher than the last one refuted by more than this part of
-        it, those that stood are tried again with better weights.
-    further, better_fraction, most_retries
-        Such weights are for a threshold higher by this part than the last one refuted, and take the
-        second part of the remaining time, at most. If they help to refute nothing, `further` is
-        halved, and after so many times in a row, the method ends.
-    patience
-        Part of the remaining time for trees that find sets at one threshold; then lower ones are
-        tried.
-    quick
-        Seconds of a tree up to which it is the tree that tells whether weights are good enough,
-        instead of long walks.
-    nearer
-        Part of the way to the threshold of a quick tree by which weights are for a lower one after
-        it has found a set.
-    whole
-        Sum of the integer weights, about.
     tree
         Settings of the trees.
-    weights
-        Settings of the search for weights.
     """
 
-    start_fraction: float = 0.02
-    weighing_fraction: float = 0.15
-    weighing_again_fraction: float = 0.03
-    margin_again: float = 0.0001
     first_part: float = 0.8
-    tree_fraction: float = 0.5
-    last_fraction: float = 0.75
-    growth: float = 3.0
-    shortest: float = 0.3
-    overrun: float = 2.0
-    worth: float = 0.003
-    further: float = 0.03
-    better_fraction: float = 0.2
-    most_retries: int = 3
-    patience: float = 0.05
-    quick: float = 1.0
-    nearer: float = 0.25
-    whole: int = 2**17
     tree: TreeSettings = field(default_factory=TreeSettings)
-    weights: SetWeightSettings = field(default_factory=SetWeightSettings)
 
 
 def run(
@@ -143,9 +89,7 @@ def run(
         # There is one partition only, and shares prove what it costs.
         return
     shared = shared or SharedWeights()
-    start = shared.start or quick_partition(
-        instance, seed, budget.part(settings.start_fraction), best.proven
-    )
+    start = shared.start or quick_partition(instance, seed, budget.part(0.02), best.proven)
     above = int(min(best.objective, instance.objective(start)))
     rise = _Rise(instance, budget, best, settings, seed, above, shared)
     rise.weights.known.add_stages(start)
@@ -196,7 +140,7 @@ class _Rise:
         self.is_loaded = int(graph.param_load.sum()) > k * graph.cache
         self.allowed = graph.cache if self.is_loaded else 0
         self.tensors = Tensors.of(loaded(graph) if self.is_loaded else graph)
-        self.weights = SetWeights(self.tensors, k, self.seed, self.settings.weights, has_ends=True)
+        self.weights = SetWeights(self.tensors, k, self.seed, has_ends=True)
         self.current: FloatArray = self.weights.by_work()
         self.above = self.known
         # As if a tree at 0 ticks took a hundredth of a second.
@@ -222,17 +166,16 @@ class _Rise:
         What stood with other weights may not stand with better ones, which are found here.
         """
         self.above = min(self.above, self.cost)
-        if self.above < self.cost and self.above - self.refuted <= (
-            self.settings.worth * self.refuted
-        ):
+        if self.above < self.cost and self.above - self.refuted <= 0.003 * self.refuted:
             self.retries = 0 if self.refuted > self.refuted_before else self.retries + 1
-            if self.retries > self.settings.most_retries:
+            if self.retries > 3:
                 return False
             self.refuted_before = self.refuted
             self.above = self.cost
-            further = 1 + self.settings.further / 2**self.retries
+            # Half as far each time that weights help to refute nothing.
+            further = 1 + 0.03 / 2**self.retries
             self.last = min(self.cost - 1, int(self.refuted * further) + 1)
-            self.find_weights(self.budget.part(self.settings.better_fraction))
+            self.find_weights(self.budget.part(0.2))
         return self.above - self.refuted > 1
 
     def find_weights(self, budget: Budget, *, is_quick: bool = False) -> float:
@@ -252,7 +195,7 @@ class _Rise:
                 self.weights.known.add(members)
             self.current, threshold = found.weights, found.threshold
         between = self.refuted, self.above
-        budget = self.budget.part(self.settings.weighing_fraction)
+        budget = self.budget.part(0.15)
         found = self.weights.for_largest(between, self.allowed, self.current, budget, threshold)
         self.last, self.current = found.threshold, found.weights
         needed = self.weights.needed(self.current, self.last + self.allowed)
@@ -269,7 +212,8 @@ class _Rise:
             seconds, excess = self.budget.spent() - before, self.end - threshold
             self.pace.note(excess, seconds, ended == search.REFUTED, part)
             if is_new and self.weigh_again(threshold):
-                patience = patience or before + self.settings.patience * self.budget.remaining()
+                # Trees may find sets at one threshold for a part of the time.
+                patience = patience or before + 0.05 * self.budget.remaining()
                 if self.budget.spent() > patience:
                     threshold, patience = (self.refuted + threshold) // 2, 0.0
                 continue
@@ -280,13 +224,15 @@ class _Rise:
 
     def weigh_again(self, threshold: int) -> bool:
         """Find weights again, with a new set as constraint; return whether a proof is likely."""
-        part = self.settings.weighing_again_fraction * self.budget.wall_seconds
+        part = 0.03 * self.budget.wall_seconds
         budget = self.budget.part(min(1.0, part / max(self.budget.remaining(), 1e-9)))
-        is_quick = self.pace.seconds < self.settings.quick
-        nearer = self.settings.nearer if is_quick else 0.0
+        # A quick tree tells whether weights are good enough, instead of long walks. They are for a
+        # lower threshold then, nearer to that of the tree.
+        is_quick = self.pace.seconds < 1.0
+        nearer = 0.25 if is_quick else 0.0
         self.last = max(threshold, int((1 - nearer) * self.last + nearer * threshold))
         part = self.find_weights(budget, is_quick=is_quick) / self.instance.k
-        if part > 1 + self.settings.margin_again:
+        if part > 1.0001:
             return True
         # Below, fewer sets count, and weights may still do.
         before = self.last
@@ -295,15 +241,17 @@ class _Rise:
 
     def next_threshold(self) -> int:
         """Return the threshold whose tree is expected to fill the time left; 0 if there is none."""
-        settings, pace, left = self.settings, self.pace, self.budget.remaining()
-        most = settings.tree_fraction * left
+        pace, left = self.pace, self.budget.remaining()
+        most = 0.5 * left
         if most < 1.2 * pace.seconds:
-            most = settings.last_fraction * left
+            most = 0.75 * left
         most = min(most, pace.longest)
         if most < pace.seconds:
             return 0
-        seconds = min(most, max(settings.growth * pace.seconds, settings.shortest))
-        self.allowance = settings.overrun * seconds
+        # Not much more than the tree before took, but some time at least. A tree that takes twice
+        # what was expected is given up for a lower threshold.
+        seconds = min(most, max(3.0 * pace.seconds, 0.3))
+        self.allowance = 2.0 * seconds
         middle = (self.refuted + self.above) // 2
         return max(self.refuted + 1, min(middle, pace.threshold_for(seconds, self.end)))
 
@@ -315,11 +263,11 @@ class _Rise:
         How the last tree ended, the part of a certificate's size that was needed, and whether a set
         was found that weights did not know.
         """
-        settings, k, limit = self.settings, self.instance.k, threshold + self.allowed
-        whole = np.floor(self.current / max(self.current.sum(), 1e-9) * settings.whole)
+        trees, k, limit = self.settings.tree, self.instance.k, threshold + self.allowed
+        whole = np.floor(self.current / max(self.current.sum(), 1e-9) * WHOLE)
         weights, sets = frozen(whole.astype(np.int64)), self.weights.known
         known = [int(sets.heaviest(whole, limit, position)) for position in POSITIONS]
-        ends = bounded_ends(self.tensors, weights, limit, known, k - 2, settings.tree, self.budget)
+        ends = bounded_ends(self.tensors, weights, limit, known, k - 2, trees, self.budget)
         if not ends.is_bounded:
             return ends.ended, 0.0, self.add_all(ends.found)
         self.add_all(ends.found)
@@ -329,12 +277,12 @@ class _Rise:
         tree = Tree(
             self.tensors,
             HeavySets(weights, ends.least_of_others(weights, k - 2), limit),
-            replace(settings.tree, most_steps=settings.tree.most_steps - ends.steps),
+            replace(trees, most_steps=trees.most_steps - ends.steps),
         )
         ended = tree.run(self.budget, self.budget.spent() + self.allowance)
         if ended == search.FOUND:
             until = self.budget.spent() + self.pace.seconds
-            found = tree.more_found(settings.tree.most_found, self.budget, until)
+            found = tree.more_found(self.budget, until)
             return ended, tree.part, self.add_all(found)
         if ended == search.REFUTED:
             self.report(threshold, weights, ends, tree)

@@ -5,7 +5,7 @@ above k. How far below the last such threshold one is decides how long its proof
 takes three to six times as long for each percent.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,21 +15,23 @@ from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_EDGES,
     MOST_PACKING_STEPS,
 )
-from boundmark.bounds.pipeline.cut_tree.trees import Ends, TreeSettings, bounded_ends
-from boundmark.bounds.pipeline.packing.known_sets import KnownSets
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.search import Attempt, Refuter, SearchSettings
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights, SetWeightSettings
-from boundmark.bounds.pipeline.packing.shared import Found, SharedWeights
-from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST, Tensors, loaded
-from boundmark.bounds.pipeline.packing.weighing import (
-    Weigher,
-    Weighing,
-    WeighingSettings,
-    whole_of,
-)
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.share import ShareTable, Tables, table_in_time
+from boundmark.bounds.pipeline.weights.cut_trees import Ends, TreeSettings, bounded_ends
+from boundmark.bounds.pipeline.weights.known_sets import KnownSets
+from boundmark.bounds.pipeline.weights.packing_search import Attempt, Refuter, SearchSettings
+from boundmark.bounds.pipeline.weights.set_weights import (
+    Found,
+    SetWeights,
+    SharedWeights,
+    Weighing,
+)
+from boundmark.bounds.pipeline.weights.tensors import FIRST, LAST, FloatArray, Tensors, loaded
+from boundmark.bounds.pipeline.weights.weighing import (
+    PRECISION,
+    Weigher,
+    whole_of,
+)
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
@@ -40,109 +42,34 @@ KIND = "packing/2"
 
 PRODUCER = "packing"
 
+# Least distance of a threshold from the one refuted before, as a part of it, that is worth another
+# long proof.
+WORTH = 0.0005
+
 
 @dataclass(frozen=True)
 class PackingSettings:
-    """Settings of `packing`: how time is divided, and which thresholds are tried.
+    """Settings of `packing`: how time is divided, and how long proofs may be.
 
     "Last threshold" is the largest that weights refute; it is only estimated.
 
     Attributes
     ----------
-    start_fraction
-        Part of the time for a quick partition, whose stages the pool of sets begins with.
-    margins
-        Distances of the thresholds to prove from the last threshold, as parts of it, in this
-        order. A smaller distance takes a longer proof.
-    first_step
-        Distance of the first threshold to weigh from the share bound, as a part of it.
-    close
-        Precision of the last threshold before proofs begin, as a part of the number of stages.
-    most_step
-        Distance of a threshold from the one refuted before, at most, as a part of it, while no
-        larger one is known to stand.
-    search_growth, least_growth
-        Most and least factor by which a search takes longer for each percent of the threshold.
-        Between them it is estimated from the last two searches; near the last threshold it is
-        about the square.
-    far
-        Part of the last threshold below which a search hardly takes longer for a larger threshold.
-    short
-        A search is short if one that takes this many times as long would still end in time.
-    first_proof_fraction
-        Part of the remaining time for the first proof. Its length is not known before, and there
-        has to be time for a smaller threshold.
-    proof_fraction
-        Part of the remaining time for each later proof.
-    easy, easy_fraction
-        Weights whose sum exceeds k by the part `easy` are proved at once, within a part of the
-        remaining time: such searches are short, and the bound is one to fall back on.
-    most_failures
-        Number of proofs without an end after which `packing` gives up, if no proof has ended.
-    most_too_long
-        Number of searches too long to check after which `packing` gives up.
-    walked_stage, walks_fraction
-        Weights come from walks among whole stages first, for a part of the time at most, if a stage
-        has at least so many nodes in the mean. They take less time than packings of connected sets.
     weighing_fraction
         Part of the time before the first proof, at most.
-    lacking_part
-        Tolerance of the weights for a proof, as a part of what their sum is expected to exceed k
-        by. The last improvements take longest.
-    weighing_again_fraction
-        Part of the remaining time for new weights at one threshold.
-    weighed_apart
-        Weights are computed again before a proof at a threshold that is farther above the one that
-        they are for, as a part of it: growing finds new sets faster than a search does.
-    many_found, weighing_found_fraction, found_precision
-        If a search finds more new sets than `many_found`, weights are computed again, within a
-        part of the remaining time and to a precision given as a part of k.
-    worth
-        Least distance of a threshold from the one refuted before, as a part of it, that is worth
-        another long proof.
-    end_walks
-        Number of rounds of walks that look for heavy first and last stages before trees do.
-    long
-        Part of the time from which on a proof is long.
+    easy
+        Weights whose sum exceeds k by this part are proved at once: such searches are short, and
+        the bound is one to fall back on.
     most_steps
         Largest number of steps that checking a certificate may take.
-    walks, weighing, search, trees
-        Settings of the searches for weights, of the searches that prove them, and of the trees that
-        prove what the first and the last stage weigh at most.
+    search
+        Settings of the searches that prove weights.
     """
 
-    start_fraction: float = 0.03
-    margins: tuple[float, ...] = (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0)
-    first_step: float = 0.04
-    close: float = 0.004
-    most_step: float = 0.004
-    search_growth: float = 6.0
-    least_growth: float = 1.5
-    far: float = 0.95
-    short: float = 100.0
-    first_proof_fraction: float = 0.4
-    proof_fraction: float = 0.7
-    easy: float = 0.25
-    easy_fraction: float = 0.1
-    most_failures: int = 2
-    most_too_long: int = 3
-    walked_stage: float = 20.0
-    walks_fraction: float = 0.2
     weighing_fraction: float = 0.4
-    lacking_part: float = 0.3
-    weighing_again_fraction: float = 0.3
-    weighed_apart: float = 0.005
-    many_found: int = 100
-    weighing_found_fraction: float = 0.2
-    found_precision: float = 0.01
-    worth: float = 0.0005
-    end_walks: int = 5
-    long: float = 0.02
+    easy: float = 0.25
     most_steps: int = MOST_PACKING_STEPS
-    walks: SetWeightSettings = field(default_factory=SetWeightSettings)
-    weighing: WeighingSettings = field(default_factory=WeighingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
-    trees: TreeSettings = field(default_factory=lambda: TreeSettings(end_share=0.5))
 
 
 def run(
@@ -177,91 +104,28 @@ def run(
     """
     if not precision >= 0:
         raise InvalidInputError(f"packing: precision is {precision}; expected 0 or more.")
-    best = Best.before(instance, progress)
-    known = best.proven
-    shared = shared or SharedWeights()
-    start = shared.start or quick_partition(
-        instance, seed, budget.part(settings.start_fraction), known
-    )
-    below = int(min(best.objective, instance.objective(start)))
-    report_rising_bounds(
-        instance,
-        budget,
-        best,
-        Known(known, below, start, shared),
-        precision=precision,
-        settings=settings,
-        tables=tables,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """Bounds and a partition that are known before `packing` starts.
-
-    Attributes
-    ----------
-    bound
-        A bound that is proven.
-    below
-        The cost of some partition, which no bound exceeds; None if there is none.
-    start
-        A good partition, whose stages weights have to reckon with.
-    shared
-        Weights of other methods, which are told those found here.
-    """
-
-    bound: int = 0
-    below: int | None = None
-    start: Partition | None = None
-    shared: SharedWeights = field(default_factory=SharedWeights)
-
-
-def report_rising_bounds(
-    instance: PipelineInstance,
-    budget: Budget,
-    progress: Progress,
-    known: Known = Known(),
-    *,
-    precision: float = 0.0,
-    settings: PackingSettings = PackingSettings(),
-    tables: Tables = table_in_time,
-) -> None:
-    """Report the share bound, then better ones until the time is up or weights do no better.
-
-    Parameters
-    ----------
-    precision
-        How far the last bound may stay below what weights refute, as a part of it.
-    tables
-        Maps the graph and the time left to its table of cuts.
-
-    Raises
-    ------
-    UnsupportedError
-        If the graph is too large to check, or each search is.
-    """
     sizes = instance.nodes, instance.graph.dag.edges
     if sizes[0] > LARGEST_PACKING_GRAPH or sizes[1] > MOST_PACKING_EDGES:
         raise UnsupportedError(
             f"the graph has {sizes[0]:,} nodes and {sizes[1]:,} edges; expected at most "
             f"{LARGEST_PACKING_GRAPH:,} and {MOST_PACKING_EDGES:,}."
         )
-    table = tables(instance.graph, budget)
     best = Best.before(instance, progress)
-    refuted = max(table.report(instance, PRODUCER, best, budget), known.bound) - 1
-    graph = instance.graph
-    overflow = max(0, int(graph.param_load.sum()) - graph.cache)
-    above = int(graph.work.sum()) + overflow if known.below is None else known.below
+    known = best.proven
+    shared = shared or SharedWeights()
+    start = shared.start or quick_partition(instance, seed, budget.part(0.03), known)
+    # No bound exceeds the cost of a partition.
+    above = int(min(best.objective, instance.objective(start)))
+    table = tables(instance.graph, budget)
+    refuted = max(table.report(instance, PRODUCER, best, budget), known) - 1
     # Overflow counts part by part; or all parameters count as work, and the cache as time.
     rises = [
-        _Rise(instance, budget, best, settings, is_loaded, refuted, above, known.shared)
-        for is_loaded in ((False,) if graph.is_cached else (False, True))
+        _Rise(instance, budget, best, settings, is_loaded, refuted, above, shared)
+        for is_loaded in ((False,) if instance.graph.is_cached else (False, True))
     ]
     for rise in rises:
-        if known.start is not None:
-            rise.weigher.learn(known.start)
-        rise.approach(table, known.start)
+        rise.weigher.learn(start)
+        rise.approach(table, start)
     max(rises, key=lambda rise: rise.last).prove_all(precision)
 
 
@@ -314,18 +178,20 @@ class _Rise:
         limit = self.refuted + self.allowed
         whole = whole_of(self.tensors.graph, limit)
         self.k = min(self.instance.k, self.instance.nodes)
-        settings = self.settings
         self.has_ends = self.k > 2
-        self.weigher = Weigher(self.tensors, self.k, whole, settings=settings.weighing)
+        self.weigher = Weigher(self.tensors, self.k, whole)
         self.known_ends = KnownSets(self.tensors, self.weigher.seed)
+        settings = self.settings
         self.refuter = Refuter(
             self.tensors, self.weigher.pool, self.k, settings.most_steps, settings.search
         )
         self.last = float(self.refuted)
 
-    def approach(self, table: ShareTable, start: Partition | None) -> None:
+    def approach(self, table: ShareTable, start: Partition) -> None:
         """Estimate the last threshold that weights refute, and find weights for it."""
         k, refuted = self.k, self.refuted
+        # Precision of the last threshold before proofs begin, as a part of k.
+        close = 0.004
         found = self.shared.found(self.is_loaded) or self._walked(start)
         budget = self.budget.part(self.settings.weighing_fraction)
         if found:
@@ -334,10 +200,10 @@ class _Rise:
         else:
             room = np.maximum(refuted + self.allowed - table.io(refuted), 1)
             self.weights = self.tensors.graph.work / room
-            threshold = int(refuted * (1 + self.settings.first_step)) + 1
+            threshold = int(refuted * 1.04) + 1
         while refuted < self.above - 1 and not budget.is_spent():
             threshold = min(max(refuted + 1, threshold), self.above - 1)
-            weighing = self._weigh(threshold, budget, self.settings.close * k / 2)
+            weighing = self._weigh(threshold, budget, close * k / 2)
             if weighing.upper <= k:
                 self.above = threshold
                 lower = int(threshold * weighing.lower / k)
@@ -345,28 +211,30 @@ class _Rise:
                 continue
             self.weights = weighing.weights
             self.last = threshold * weighing.lower / k
-            if weighing.lower <= k * (1 + self.settings.close):
+            if weighing.lower <= k * (1 + close):
                 break
             if weighing.lower > k * (1 + self.settings.easy):
                 above = self.above
-                self.prove(threshold, self.budget.part(self.settings.easy_fraction))
+                self.prove(threshold, self.budget.part(0.1))
                 # A proof that failed here may succeed with more time.
                 self.above = above
             refuted = threshold
-            threshold = int(self.last * (1 - self.settings.close / 2))
+            threshold = int(self.last * (1 - close / 2))
         self.last = min(self.last, float(self.above))
         sets = self.weigher.heaviest_sets(self.weights, int(self.last) + self.allowed)
         self.shared.tell(self.is_loaded, Found(int(self.last), self.weights, tuple(sets)))
 
-    def _walked(self, start: Partition | None) -> Found | None:
-        """Find weights by walks among whole stages; None if stages are small."""
-        settings, nodes = self.settings, self.instance.nodes
-        if nodes < settings.walked_stage * self.k or self.refuted >= self.above - 1:
+    def _walked(self, start: Partition) -> Found | None:
+        """Find weights by walks among whole stages; None if stages are small.
+
+        With 20 nodes or more in the mean, that takes less time than packings of connected sets.
+        With fewer, packings of grown sets prove 1 to 8 % more in 8 seconds.
+        """
+        if self.instance.nodes < 20 * self.k or self.refuted >= self.above - 1:
             return None
-        weights = SetWeights(self.tensors, self.k, self.weigher.seed, settings.walks)
-        if start is not None:
-            weights.known.add_stages(start)
-        budget = self.budget.part(settings.walks_fraction)
+        weights = SetWeights(self.tensors, self.k, self.weigher.seed)
+        weights.known.add_stages(start)
+        budget = self.budget.part(0.2)
         between = self.refuted, self.above
         found = weights.for_largest(between, self.allowed, weights.by_work(), budget)
         self.shared.tell(self.is_loaded, found)
@@ -380,27 +248,28 @@ class _Rise:
         UnsupportedError
             If each of them takes a search too long to check.
         """
-        margins = [*(margin for margin in self.settings.margins if margin > precision), precision]
+        # Distances of the thresholds from the last one, as parts of it: a smaller one takes a
+        # longer proof. While none is known to stand, steps are not larger than `most_step`.
+        margins = [m for m in (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0) if m > precision]
+        margins, most_step = [*margins, precision], max(0.004, precision)
+        most_failures, most_too_long = 2, 3
         first, failures = self.refuted, 0
         while self._is_open(precision):
-            threshold = self._next(margins, max(self.settings.most_step, precision))
+            threshold = self._next(margins, most_step)
             if threshold > self.refuted + 1 and threshold > self._reach():
                 threshold = int(self._reach())
-                if threshold <= self.refuted * (1 + self.settings.worth):
+                if threshold <= self.refuted * (1 + WORTH):
                     break
             began = self.budget.spent()
-            part = (
-                self.settings.proof_fraction
-                if self.searches
-                else self.settings.first_proof_fraction
-            )
-            self.prove(threshold, self.budget.part(part))
-            took_long = self.budget.spent() - began > self.settings.long * self.budget.wall_seconds
+            # The length of the first proof is not known before, and there has to be time for a
+            # smaller threshold.
+            self.prove(threshold, self.budget.part(0.7 if self.searches else 0.4))
+            took_long = self.budget.spent() - began > 0.02 * self.budget.wall_seconds
             failures += self.above == threshold
-            if failures == self.settings.most_failures and not self.searches:
+            if failures == most_failures and not self.searches:
                 break
-            is_close = self.above - self.refuted <= self.settings.worth * self.refuted
-            if (took_long and is_close) or len(self.too_long) == self.settings.most_too_long:
+            is_close = self.above - self.refuted <= WORTH * self.refuted
+            if (took_long and is_close) or len(self.too_long) == most_too_long:
                 break
         if self.refuted == first and self.too_long:
             raise UnsupportedError(
@@ -431,42 +300,43 @@ class _Rise:
             middle = min(middle, int(self.refuted + self.last) // 2)
         while margins:
             threshold = min(middle, int(self.last / (1 + margins.pop(0))))
-            if threshold > self.refuted * (1 + self.settings.worth):
+            if threshold > self.refuted * (1 + WORTH):
                 return threshold
         return max(self.refuted + 1, min(middle, int(self.refuted * (1 + most_step)) + 1))
 
     def _reach(self) -> float:
         """Estimate the largest threshold whose search ends in time and can be checked."""
-        if not self.searches or self.refuted < self.settings.far * self.last:
+        # Far below the last threshold, a search hardly takes longer for a larger one.
+        if not self.searches or self.refuted < 0.95 * self.last:
             return np.inf
         _, steps, seconds = self.searches[-1]
         times = min(
             self.budget.remaining() / max(1.5 * seconds, 1e-6), self.settings.most_steps / steps
         )
-        if times > self.settings.short:
+        # The last search was short: one that takes much longer would still end in time.
+        if times > 100:
             return np.inf
         percents = np.log(max(1.0, times)) / np.log(self._growth())
         return float(self.refuted * (1 + percents / 100))
 
     def _growth(self) -> float:
-        """Estimate the factor by which a search takes longer for each percent of the threshold."""
+        """Estimate the factor by which a search takes longer for each percent of the threshold.
+
+        Near the last threshold it is about the square of what the last two searches show.
+        """
+        least, most = 1.5, 6.0
         if len(self.searches) < 2:
-            return self.settings.search_growth
+            return most
         (before, fewer, _), (threshold, steps, _) = self.searches[-2:]
         percents = 100 * (threshold / before - 1)
-        return float(
-            np.clip(
-                (steps / fewer) ** (2 / percents),
-                self.settings.least_growth,
-                self.settings.search_growth,
-            )
-        )
+        return float(np.clip((steps / fewer) ** (2 / percents), least, most))
 
     def prove(self, threshold: int, budget: Budget) -> None:
         """Try to refute a threshold; note if that fails or takes too long."""
         limit, is_weighed = threshold + self.allowed, False
         pool = self.weigher.pool
-        if threshold > self.weighed * (1 + self.settings.weighed_apart):
+        # Growing finds new sets faster than a search does.
+        if threshold > self.weighed * 1.005:
             self._weigh_again(threshold, budget)
         while not budget.is_spent():
             weights = self.weigher.integers(self.weights)
@@ -491,9 +361,8 @@ class _Rise:
                 is_weighed = False
                 for members, cost in result.found:
                     pool.add(members, cost)
-                if len(result.found) > self.settings.many_found:
-                    part = budget.part(self.settings.weighing_found_fraction)
-                    weighing = self._weigh(threshold, part, self.settings.found_precision * self.k)
+                if len(result.found) > 100:
+                    weighing = self._weigh(threshold, budget.part(0.2), 0.01 * self.k)
                     if weighing.lower > self.k:
                         self.weights = weighing.weights
             else:
@@ -508,15 +377,14 @@ class _Rise:
             return self.ends
         exact = weights.astype(float)
         for end in (FIRST, LAST):
-            for _ in range(self.settings.end_walks):
+            for _ in range(5):
                 self.known_ends.walk(exact, limit, end, budget)
         known = [
             self.weigher.heaviest_packing(weights, limit),
             *(int(self.known_ends.heaviest(exact, limit, end)) for end in (FIRST, LAST)),
         ]
         # A tree that took too long with less would probably do so again.
-        trees = self.settings.trees
-        trees = replace(trees, end_share=max(trees.end_share, self.ends.share))
+        trees = TreeSettings(end_share=max(0.5, self.ends.share))
         ends = bounded_ends(self.tensors, weights, limit, known, self.k - 2, trees, budget)
         for members in ends.found:
             self.known_ends.add(members)
@@ -527,9 +395,9 @@ class _Rise:
 
     def _weigh_again(self, threshold: int, budget: Budget) -> bool:
         """Find weights for a threshold to refute; return whether they may do."""
-        lacking = self.settings.lacking_part * self.k * (self.last / threshold - 1)
-        part = budget.part(self.settings.weighing_again_fraction)
-        weighing = self._weigh(threshold, part, max(self.settings.weighing.precision, lacking))
+        # The last improvements take longest, and a proof does without them.
+        lacking = 0.3 * self.k * (self.last / threshold - 1)
+        weighing = self._weigh(threshold, budget.part(0.3), max(PRECISION, lacking))
         if weighing.lower <= self.k:
             return False
         self.weights = weighing.weights

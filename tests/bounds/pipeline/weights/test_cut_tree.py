@@ -16,12 +16,12 @@ from selection import examples
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
-from boundmark.bounds.pipeline.cut_tree import method, search
-from boundmark.bounds.pipeline.cut_tree.method import CutTreeSettings
-from boundmark.bounds.pipeline.cut_tree.trees import TreeSettings
-from boundmark.bounds.pipeline.packing.set_weights import SetWeights
-from boundmark.bounds.pipeline.packing.shared import Found
 from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights import cut_tree as method
+from boundmark.bounds.pipeline.weights.cut_tree import CutTreeSettings
+from boundmark.bounds.pipeline.weights.cut_trees import TreeSettings
+from boundmark.bounds.pipeline.weights.set_weights import Found, SetWeights
 from boundmark.problems import method as methods
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError

@@ -13,14 +13,14 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.budget import limited
 from boundmark.bounds.checker.pipeline import read_instance
 from boundmark.bounds.checker.pipeline.cut_tree import cut_tree, ends
-from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.trees import (
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights.cut_trees import (
     HeavySets,
     Tree,
     TreeSettings,
     bounded_ends,
 )
-from boundmark.bounds.pipeline.packing.tensors import ANY, FIRST, LAST, Tensors, bits_of
+from boundmark.bounds.pipeline.weights.tensors import ANY, FIRST, LAST, Tensors, bits_of
 from boundmark.problems.arrays import frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

@@ -5,7 +5,7 @@ packing of sets that costs at most the threshold weighs too much.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,14 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
-from boundmark.bounds.pipeline.cut_tree.trees import Ends
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.packing import growth, set_flow, set_search
-from boundmark.bounds.pipeline.packing.pool import Front, Pool, unit_of
-from boundmark.bounds.pipeline.packing.set_search import BitSets, Rule, Stack, TensorGraph
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights import set_search
+from boundmark.bounds.pipeline.weights.cut_trees import Ends
+from boundmark.bounds.pipeline.weights.pool import Front, Pool, pack, unit_of
+from boundmark.bounds.pipeline.weights.set_search import Rule, Stack, TensorFlow
+from boundmark.bounds.pipeline.weights.tensors import (
+    BitSets,
+    TensorGraph,
     Tensors,
     bits_of,
     packed,
@@ -39,11 +41,6 @@ class SearchSettings:
 
     Attributes
     ----------
-    part_for_small_sets
-        Part of the slack of the heaviest packing that sets of half a stage's cost or less get.
-        Then few new sets of that size matter, and larger ones hardly lose by it.
-    usual_price
-        First price of a tick, as a multiple of a stage's weight divided by a stage's cost.
     most_found
         Number of sets found after which a search stops: the weights have to change anyway.
     found_growth
@@ -51,26 +48,15 @@ class SearchSettings:
     steps_with_last_flow
         Steps that a search may take with the last flow before it gets a new one. A new flow makes
         the certificate longer by as many amounts as the graph has edges.
-    steps_with_own_flow, steps_fraction
-        Steps that a search may take with a new flow before its sets are split in two: a number, or
-        a part of all steps so far if that is more.
-    order_parts
-        Weights of a node's weight and of the tensors around it, relative to their means, in the
-        order of nodes.
-    price_trials, price_step
-        Number of prices tried for a new flow, and the distance of the first ones, as a part.
+    steps_with_own_flow
+        Steps that a search may take with a new flow before its sets are split in two, or a part of
+        all steps so far if that is more.
     """
 
-    part_for_small_sets: float = 0.5
-    usual_price: float = 1.1
     most_found: int = 500
     found_growth: float = 2.0
     steps_with_last_flow: int = 3_000
     steps_with_own_flow: int = 10_000
-    steps_fraction: float = 0.002
-    order_parts: tuple[float, ...] = (1.0, 2.0)
-    price_trials: int = 6
-    price_step: float = 0.1
 
 
 # No price is larger than the first one by more than this factor, so that prices of all costs stay
@@ -78,9 +64,7 @@ class SearchSettings:
 LARGEST_PRICE_FACTOR = 4
 
 
-def allowance(
-    front: Front, most: int, settings: SearchSettings = SearchSettings()
-) -> IntArray | None:
+def allowance(front: Front, most: int) -> IntArray | None:
     """Return the allowed weight of sets for each cost in units; None if known sets exceed it.
 
     Sets of at most half the units may weigh a little more than those that are known; larger ones,
@@ -96,12 +80,14 @@ def allowance(
     units = len(front.weights) - 1
     half = units // 2
     known = np.maximum.accumulate(front.weights)
-    more = settings.part_for_small_sets * max(0.0, most / front.most - 1.0)
+    # Sets of half the units or less get half of the slack of the heaviest packing: then few new
+    # ones matter, and larger ones hardly lose by it.
+    more = 0.5 * max(0.0, most / front.most - 1.0)
     small = known.copy()
     small[half + 1 :] = 0
     small += (small * more).astype(np.int64)
     packed, last = np.zeros_like(small), np.zeros_like(small)
-    growth.pack(small, packed, last)
+    pack(small, packed, last)
     large = most - packed[::-1]
     if known[0] or packed[units] > most or (large < known)[half + 1 :].any():
         return None
@@ -149,46 +135,6 @@ class Task:
     settings: SearchSettings = SearchSettings()
 
 
-@dataclass(eq=False)
-class Outcome:
-    """The result of a search.
-
-    Attributes
-    ----------
-    flows, plan
-        The search as certificates hold it, if it ended. The plan says for all sets from one root,
-        and then for those from the next, which flow they are searched with; or `SPLIT`, followed
-        by the plans for those with the first neighbour inside, and for the others.
-    found
-        Sets that exceed the front, and what they cost.
-    steps
-        As the checker counts them.
-    estimate
-        How many steps all roots take, judged by those that are done.
-    has_ended
-        Whether all sets were met, so that no others exceed the front.
-    """
-
-    order: list[int]
-    flows: list[dict[str, Any]] = field(default_factory=list)
-    plan: list[int] = field(default_factory=list)
-    found: list[tuple[int, int]] = field(default_factory=list)
-    steps: int = 0
-    estimate: int = 0
-    has_ended: bool = False
-
-
-def search(task: Task, price: int, budget: Budget, most_steps: int) -> Outcome:
-    """Search all sets until the search ends, the time is up or the steps are spent.
-
-    Parameters
-    ----------
-    price
-        About what a tick is worth, in weight.
-    """
-    return _Search(task, price).run(budget, most_steps)
-
-
 @dataclass(frozen=True, eq=False)
 class Refuter:
     """Prover that k stages of a given cost cannot hold all nodes, with given weights.
@@ -227,17 +173,17 @@ class Refuter:
         if ends is not None:
             total, stages, spent = total - sum(ends.most), stages - 2, ends.steps
         most = (total - 1) // stages
-        front = allowance(Front.of(self.pool, weights, unit, units), most, self.settings)
+        front = allowance(Front.of(self.pool, weights, unit, units), most)
         if front is None:
             return None
-        price = max(1, int(self.settings.usual_price * most / max(1, limit)))
+        price = max(1, int(1.1 * most / max(1, limit)))
         half = units // 2
         small = Task(
             self.tensors, weights, front[: half + 1], unit, (half + 1) * unit - 1, self.settings
         )
         whole = Task(self.tensors, weights, front, unit, limit, self.settings)
         for task in (small, whole):
-            outcome = search(task, price, budget, self.most_steps - spent)
+            outcome = Search(task, price).run(budget, self.most_steps - spent)
             if outcome.found or not outcome.has_ended:
                 return Attempt(None, outcome.found, spent + outcome.estimate)
         payload = {
@@ -252,30 +198,53 @@ class Refuter:
         return Attempt(payload, [], spent + outcome.steps)
 
 
-def _order(tensors: Tensors, weights: IntArray, settings: SearchSettings) -> list[int]:
+def _order(tensors: Tensors, weights: IntArray) -> list[int]:
     """Return the nodes in the order of the search: heavy ones with expensive tensors first.
 
     To leave such a node out costs most, so that few sets without it are met.
     """
     around = transfers_around(tensors.graph)
-    parts = (values / max(1.0, float(values.mean())) for values in (weights, around))
-    score = np.dot(settings.order_parts, list(parts))
+    weight, moved = (values / max(1.0, float(values.mean())) for values in (weights, around))
+    score = weight + 2.0 * moved
     order: list[int] = np.argsort(-score, kind="stable").tolist()
     return order
 
 
-class _Search:
-    """State of a search; nodes are numbered in the order in which they are roots.
+class Search:
+    """A search of all sets, and what it has found.
+
+    Parameters
+    ----------
+    price
+        About what a tick is worth, in weight.
 
     Attributes
     ----------
+    order
+        Nodes are numbered in the order in which they are roots.
+    flows, plan
+        The search as certificates hold it, if it ended. The plan says for all sets from one root,
+        and then for those from the next, which flow they are searched with; or `SPLIT`, followed
+        by the plans for those with the first neighbour inside, and for the others.
+    found
+        Sets that exceed the front, and what they cost.
+    steps
+        As the checker counts them.
+    estimate
+        How many steps all roots take, judged by those that are done.
+    has_ended
+        Whether all sets were met, so that no others exceed the front.
     rule
         That of the last flow.
     """
 
     def __init__(self, task: Task, price: int) -> None:
-        self.order = _order(task.tensors, task.weights, task.settings)
-        self.outcome = Outcome(self.order)
+        self.order = _order(task.tensors, task.weights)
+        self.flows: list[dict[str, Any]] = []
+        self.plan: list[int] = []
+        self.found: list[tuple[int, int]] = []
+        self.steps = self.estimate = 0
+        self.has_ended = False
         self.task = task
         self.tensors = Tensors.of(renumbered(task.tensors.graph, self.order))
         self.graph = self.tensors.arrays()
@@ -286,8 +255,7 @@ class _Search:
         units = np.arange(1, len(task.front) + 1)
         self.largest = frozen(np.minimum(units * task.unit - 1, task.limit))
         self.stack = _stack(self.tensors.nodes, task.settings)
-        # What tensors take from their ends, in the last flow.
-        self.taken = np.zeros(len(self.graph.end), dtype=np.int64)
+        self.flow = TensorFlow(self.graph, self.weights)
         self.rule, _ = self._rule(price, frozen(np.zeros(len(self.order), dtype=np.int64)))
         self.largest_price = LARGEST_PRICE_FACTOR * price
         self.is_in_flows = False
@@ -296,32 +264,32 @@ class _Search:
         self.entry_steps = plan_steps(self.tensors.nodes)
         self.start_steps = 0
 
-    def run(self, budget: Budget, most_steps: int) -> Outcome:
-        """Run the search, root by root."""
-        outcome, counts = self.outcome, self.stack.counts
+    def run(self, budget: Budget, most_steps: int) -> "Search":
+        """Search root by root until all are done, the time is up or the steps are spent."""
+        counts = self.stack.counts
         waiting = [(1 << root, (1 << root) - 1) for root in reversed(range(len(self.order)))]
         last = math.inf
-        while waiting and outcome.steps <= most_steps and not budget.is_spent():
+        while waiting and self.steps <= most_steps and not budget.is_spent():
             inside, outside = waiting.pop()
             outside = self.tensors.kept_out(inside, outside)
-            outcome.steps += self.entry_steps
+            self.steps += self.entry_steps
             if self._ends(inside, outside):
-                outcome.plan.append(self._flow())
-                outcome.steps += int(counts[set_search.STEPS])
+                self.plan.append(self._flow())
+                self.steps += int(counts[set_search.STEPS])
             else:
-                outcome.plan.append(SPLIT)
-                outcome.steps += self.start_steps
+                self.plan.append(SPLIT)
+                self.steps += self.start_steps
                 waiting += self._halves(inside, outside)
             if counts[set_search.FOUND] and math.isinf(last):
-                last = self.task.settings.found_growth * outcome.steps
-            if counts[set_search.FOUND] > self.task.settings.most_found or outcome.steps > last:
+                last = self.task.settings.found_growth * self.steps
+            if counts[set_search.FOUND] > self.task.settings.most_found or self.steps > last:
                 break
-        outcome.has_ended = not waiting and outcome.steps <= most_steps
+        self.has_ended = not waiting and self.steps <= most_steps
         roots = len(self.order)
         begun = sum(inside & (inside - 1) == 0 for inside, _ in waiting)
-        outcome.estimate = outcome.steps * roots // max(1, roots - begun)
+        self.estimate = self.steps * roots // max(1, roots - begun)
         self._keep_found()
-        return outcome
+        return self
 
     def _keep_found(self) -> None:
         for row in range(
@@ -329,7 +297,7 @@ class _Search:
         ):
             members = unpacked(self.stack.found[row])
             in_graph = sum(1 << self.order[i] for i in bits_of(members))
-            self.outcome.found.append((in_graph, int(self.stack.found_cost[row])))
+            self.found.append((in_graph, int(self.stack.found_cost[row])))
 
     def _ends(self, inside: int, outside: int) -> bool:
         """Search sets with the last flow or a new one; return whether few steps suffice."""
@@ -337,7 +305,7 @@ class _Search:
             return True
         self.rule = self._best_rule(inside, outside)
         self.is_in_flows = False
-        part = int(self.task.settings.steps_fraction * self.outcome.steps)
+        part = int(0.002 * self.steps)
         return self._search(inside, outside, max(self.task.settings.steps_with_own_flow, part))
 
     def _search(self, inside: int, outside: int, most_steps: int) -> bool:
@@ -366,7 +334,7 @@ class _Search:
         sides[list(bits_of(inside))], sides[list(bits_of(outside))] = 1, -1
         price, low, high = int(self.rule.scalars[0]), 0, 0
         best, best_gap = self.rule, None
-        for _ in range(self.task.settings.price_trials):
+        for _ in range(6):
             self.rule, cost = self._rule(price, frozen(sides))
             self._start(inside, outside)
             if self.stack.counts[set_search.DEPTH] < 0:
@@ -385,28 +353,21 @@ class _Search:
             if low and high:
                 price = (low + high) // 2
             else:
-                price = (
-                    int(price * (1 + self.task.settings.price_step)) + 1
-                    if low
-                    else int(price / (1 + self.task.settings.price_step))
-                )
+                price = int(price * 1.1) + 1 if low else int(price / 1.1)
             price = min(price, self.largest_price)
         return best
 
     def _rule(self, price: int, sides: IntArray) -> tuple[Rule, int]:
         """Return the rule for a price, and the cost of a set that attains the excess."""
-        taken = self.taken
-        left = np.zeros(len(self.order), dtype=np.int64)
-        cost = set_flow.split(price, sides, self.weights, self.graph, taken, left)
+        cost = self.flow.split(price, sides)
+        left, taken = frozen(self.flow.left), frozen(self.flow.taken)
         short = np.empty_like(self.front)
         set_search.fill_short(price, self.front, self.largest, short)
+        short.flags.writeable = False
         task = self.task
         scalars = frozen([price, task.unit, task.limit, task.tensors.graph.cache])
-        taken = frozen(taken)
-        for array in (short, left):
-            array.flags.writeable = False
         rule = Rule(self.weights, self.front, self.least, short, left, taken, scalars)
-        return rule, int(cost)
+        return rule, cost
 
     def _flow(self) -> int:
         """Return the number of the rule's flow in the certificate."""
@@ -418,10 +379,10 @@ class _Search:
                 "edges": self.edges[used].tolist(),
                 "amounts": (-self.rule.taken[used]).tolist(),
             }
-            self.outcome.flows.append(flow)
-            self.outcome.steps += self.flow_steps
+            self.flows.append(flow)
+            self.steps += self.flow_steps
             self.is_in_flows = True
-        return len(self.outcome.flows) - 1
+        return len(self.flows) - 1
 
 
 def _edges(graph: PipelineGraph, order: list[int], ends: TensorGraph) -> IntArray:

@@ -2,8 +2,8 @@ from brute_force_sets import as_bits, connected_convex_sets, heaviest_packing, t
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.packing.pool import Front, Pool
-from boundmark.bounds.pipeline.packing.search import allowance
+from boundmark.bounds.pipeline.weights.packing_search import allowance
+from boundmark.bounds.pipeline.weights.pool import Front, Pool
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import PipelineInstance
 

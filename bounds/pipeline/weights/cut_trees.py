@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.pipeline.cut_tree import search
-from boundmark.bounds.pipeline.cut_tree.search import IndexArray, Rule, Search
-from boundmark.bounds.pipeline.packing.known_sets import in_edges
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.minimum_cuts import transfers_around
+from boundmark.bounds.pipeline.weights import cut_search as search
+from boundmark.bounds.pipeline.weights.cut_search import IndexArray, Rule, Search
+from boundmark.bounds.pipeline.weights.tensors import (
     ANY,
     FIRST,
     LAST,
@@ -26,6 +26,9 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
+# Number of sets that a tree may find before weights are computed again.
+MOST_FOUND = 10
+
 
 @dataclass(frozen=True)
 class TreeSettings:
@@ -33,40 +36,21 @@ class TreeSettings:
 
     Attributes
     ----------
-    price_units
-        Units that a price of weight has at the beginning, about: flows are counted in parts of a
-        tick that allow for so many.
-    candidates
-        Number of nodes that are compared before a branching.
-    rounds
-        Rounds of flow by which they are compared, at most: more tell their gains exactly, and take
-        longer.
     most_steps
         Steps that the checker takes for a tree, at most; the rest is for the instance.
     most_numbers
         Numbers of a tree's certificate, at most; they take about 6 bytes each.
-    end_part
-        Part of these that the tree of the first stage, or of the last, may take.
     turn
         Number of branches, times nodes, between two looks at the clock.
-    end_share, most_end_share
+    end_share
         Part of what the weights have in excess that the first and the last stage get, compared with
-        other stages. The less they get, the more others have, whose trees are larger. It is doubled
-        when a tree takes too long, up to the second part.
-    most_found
-        Number of sets that a tree may find before weights are computed again.
+        other stages. The less they get, the more others have, whose trees are larger.
     """
 
-    price_units: int = 2**10
-    candidates: int = 8
-    rounds: int = 2
     most_steps: int = 3 * 2**24
     most_numbers: int = 2**23
-    end_part: float = 0.125
     turn: int = 10_000
     end_share: float = 0.25
-    most_end_share: float = 2.0
-    most_found: int = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +104,8 @@ class Tree:
         self.ended = search.RUNNING
         return members_where(sides == search.INSIDE)
 
-    def more_found(self, most: int, budget: Budget, until: float = np.inf) -> list[int]:
-        """Return the set that was found and those found next, at most so many.
+    def more_found(self, budget: Budget, until: float = np.inf) -> list[int]:
+        """Return the set that was found and those found next, at most `MOST_FOUND`.
 
         Parameters
         ----------
@@ -129,7 +113,7 @@ class Tree:
             Seconds of the budget after which no more are looked for.
         """
         sets = [self.found()]
-        while len(sets) < most and self.run(budget, until) == search.FOUND:
+        while len(sets) < MOST_FOUND and self.run(budget, until) == search.FOUND:
             sets.append(self.found())
         return sets
 
@@ -146,7 +130,13 @@ class Tree:
 
     def proof(self) -> dict[str, Any]:
         """Return the proof as certificates hold it."""
-        return {"scale": int(self.rule.scalars[search.SCALE]), "nodes": entries(self.state)}
+        numbers: list[int] = self.state.written[: self.state.counts[search.WRITTEN]].tolist()
+        nodes, at = [], 0
+        while at < len(numbers):
+            end = at + 1 + numbers[at]
+            nodes.append(numbers[at + 1 : end])
+            at = end
+        return {"scale": int(self.rule.scalars[search.SCALE]), "nodes": nodes}
 
 
 @dataclass(eq=False)
@@ -206,16 +196,17 @@ def bounded_ends(
     """
     ends = Ends([int(weight) for weight in known[1:]])
     total, others_most = int(weights.sum()), others * int(known[0])
+    # Each of the two trees may take an eighth of a certificate.
     small = replace(
-        settings,
-        most_steps=int(settings.end_part * settings.most_steps),
-        most_numbers=int(settings.end_part * settings.most_numbers),
+        settings, most_steps=settings.most_steps // 8, most_numbers=settings.most_numbers // 8
     )
+    # The share is doubled when a tree takes too long, up to this one.
+    most_share = 2.0
     for end, position in enumerate((FIRST, LAST)):
         share = settings.end_share if others else 1.0
         while len(ends.proofs) == end:
             excess = total - others_most - sum(ends.most)
-            if excess <= 0 or share > settings.most_end_share or budget.is_spent():
+            if excess <= 0 or share > most_share or budget.is_spent():
                 return ends
             most = ends.most[end]
             more = int(share * excess * most / max(1, total - excess))
@@ -227,7 +218,7 @@ def bounded_ends(
                 ends.steps += int(tree.state.counts[search.STEPS]) + tensors.nodes**2 // 4
                 ends.proofs.append({"most": most, **tree.proof()})
             elif ends.ended == search.FOUND:
-                ends.found += (found := tree.more_found(settings.most_found, budget))
+                ends.found += (found := tree.more_found(budget))
                 heaviest = max(int(weights[list(bits_of(members))].sum()) for members in found)
                 ends.most[end] = heaviest
             elif ends.ended == search.TOO_LONG:
@@ -240,39 +231,35 @@ def start_search(tensors: Tensors, sets: HeavySets, settings: TreeSettings) -> t
     graph, n, weights = tensors.graph, tensors.nodes, sets.weights
     limit, least, m = sets.limit, sets.least, graph.dag.edges
     total = int(graph.work.sum()) + 4 * int(graph.transfer.sum()) + limit
-    wanted = -(-settings.price_units * max(1, least) // max(1, limit))
+    # Flows are counted in parts of a tick, of which so many are a price's units at the beginning.
+    wanted = -(-(2**10) * max(1, least) // max(1, limit))
     largest_price = 2**60 // max(1, int(weights.sum()))
     # Prices begin far enough below the largest one to rise.
     payable = largest_price * max(1, least) // (4 * max(1, limit))
     scale = max(1, min(wanted, payable, 2**58 // max(1, total)))
-    in_start, edges = in_edges(tensors)
     arcs = _Arcs.of(graph, sets.position, 4 * total)
-    around = np.where(np.diff(graph.dag.consumer_start) > 0, graph.transfer, 0)
-    np.add.at(around, graph.dag.targets, graph.transfer[graph.dag.sources])
-    scalars = (
-        limit, least, scale, largest_price, graph.cache, settings.most_steps, settings.candidates,
-        settings.rounds, sets.position,
-    )  # fmt: skip
+    most_steps, position = settings.most_steps, sets.position
+    scalars = [limit, least, scale, largest_price, graph.cache, most_steps, position]
     rule = Rule(
         before=packed(tensors.before, n),
         after=packed(tensors.after, n),
         sources=frozen(graph.dag.sources),
         targets=frozen(graph.dag.targets),
         out_start=frozen(graph.dag.consumer_start),
-        in_start=in_start,
-        in_edges=edges,
+        in_start=graph.dag.producer_start,
+        in_edges=frozen(np.argsort(graph.dag.targets, kind="stable")),
         work=frozen(graph.work),
         load=frozen(graph.param_load),
         transfer=frozen(graph.transfer),
         weights=frozen(weights),
-        around=frozen(around),
+        around=frozen(transfers_around(graph)),
         arc_start=arcs.start,
         head=arcs.head,
         reverse=arcs.reverse,
         sent=arcs.sent,
         returned=arcs.returned,
         halved=arcs.halved,
-        scalars=frozen(np.array(scalars)),
+        scalars=frozen(scalars),
     )
     price = min(scale * limit // max(1, least), largest_price)
     counts = np.array([0, 1, price, 0, 0, 0], dtype=np.int64)
@@ -359,16 +346,4 @@ class _Arcs:
 def _indices(numbers: IntArray) -> IndexArray:
     result = numbers.astype(np.uint64)
     result.flags.writeable = False
-    return result
-
-
-def entries(state: Search) -> list[list[int]]:
-    """Return the proof that a search has written."""
-    numbers: list[int] = state.written[: state.counts[search.WRITTEN]].tolist()
-    result = []
-    at = 0
-    while at < len(numbers):
-        end = at + 1 + numbers[at]
-        result.append(numbers[at + 1 : end])
-        at = end
     return result

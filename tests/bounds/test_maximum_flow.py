@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.maximum_flow import SINK, SOURCE, UNLIMITED, Network
+from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network
 
 Arc = tuple[int, int, int]
 

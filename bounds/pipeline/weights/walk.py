@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, types
 
-from boundmark.bounds.pipeline.packing.set_search import BitSets, lowest
-from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST
+from boundmark.bounds.pipeline.weights.tensors import FIRST, LAST, BitSets, lowest
 from boundmark.problems.arrays import IntArray
 
 # ruff: noqa: NPY002 - numba's own generator, seeded by the caller.
@@ -262,7 +261,7 @@ def _next(start: int, is_inside: bool, besides: int, at: _Place) -> int:
 
 
 @njit(
-    [_INT(_MASK, _GRAPH, _FLOATS, *(_INT,) * 4, *(types.float64,) * 4, _FOUND)],
+    [_INT(_MASK, _GRAPH, _FLOATS, *(_INT,) * 4, types.float64, _FOUND)],
     cache=True,
     nogil=True,
 )
@@ -274,10 +273,7 @@ def anneal(
     position: int,
     moves: int,
     seed: int,
-    hot: float,
     cold: float,
-    penalty: float,
-    paired: float,
     found: Mask,
 ) -> int:
     """Cool down once; return how many sets were found.
@@ -286,13 +282,14 @@ def anneal(
     ----------
     start, weights, position, found
         As in `walk`.
-    hot, cold
-        Temperatures at the beginning and at the end, in mean weights of a node.
-    penalty
-        In weight, for each limit by which the cost exceeds the limit.
-    paired
-        Part of the refused moves that are tried together with one in the other direction.
+    cold
+        Temperature at the end, in mean weights of a node.
     """
+    hot = 0.5
+    # In weights of a stage, for each limit by which the cost exceeds the limit.
+    penalty = 2.0
+    # Part of the refused moves that are tried together with one in the other direction.
+    paired = 0.4
     np.random.seed(seed)
     n, at = len(start), _place(start, g)
     cost, heaviest, count = _cost(g, at), 0.0, 0

@@ -16,53 +16,12 @@ The checker (`checker.pipeline.packing`) repeats the search step by step.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, types
-from numba.cpython.unsafe.numbers import trailing_zeros
 
 from boundmark.bounds.checker.pipeline.limits import DECISION_STEPS, MOVE_STEPS
+from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network, augment
+from boundmark.bounds.pipeline.weights.tensors import GRAPH, BitSets, TensorGraph, lowest
 from boundmark.problems.arrays import IntArray
-
-BitSets = npt.NDArray[np.uint64]
-
-
-class TensorGraph(NamedTuple):
-    """A graph by its tensors: neighbours are the ends of one tensor.
-
-    Bit sets have a row per node, of as many words as n bits take.
-
-    Attributes
-    ----------
-    before, after
-        What each node depends on, and what depends on it, at any distance.
-    near
-        The nodes that share a tensor with each node.
-    ends
-        Producer and consumers of each node's tensor; empty without consumers.
-    held
-        The tensors that each node is an end of, by the numbers of their producers.
-    work, load, transfer
-        Ticks, shape (n,).
-    end_start, end
-        Ends of node u's tensor: ``end[end_start[u] : end_start[u + 1]]``, the producer first.
-    place_start, place_tensor, place
-        Where node v is among them: ``end[place[i]] == v`` for the tensor of ``place_tensor[i]``,
-        for i from ``place_start[v]`` to ``place_start[v + 1] - 1``.
-    """
-
-    before: BitSets
-    after: BitSets
-    near: BitSets
-    ends: BitSets
-    held: BitSets
-    work: IntArray
-    load: IntArray
-    transfer: IntArray
-    end_start: IntArray
-    end: IntArray
-    place_start: IntArray
-    place_tensor: IntArray
-    place: IntArray
 
 
 class Rule(NamedTuple):
@@ -137,24 +96,15 @@ DEPTH, IS_NEW, STEPS, FOUND = range(4)
 _PRICE, _UNIT, _LIMIT, _CACHE = range(4)
 
 _INT = types.int64
-_BITS = types.Array(types.uint64, 2, "C", readonly=True)
 _VECTOR = types.Array(types.int64, 1, "C", readonly=True)
 _ROW = types.Array(types.uint64, 1, "C", readonly=True)
 _OPEN_BITS = types.Array(types.uint64, 2, "C")
 _OPEN_VECTOR = types.Array(types.int64, 1, "C")
-GRAPH = types.NamedTuple([_BITS] * 5 + [_VECTOR] * 8, TensorGraph)  # type: ignore[no-untyped-call]
 _RULE = types.NamedUniTuple(_VECTOR, 7, Rule)  # type: ignore[no-untyped-call]
 _STACK = types.NamedTuple(  # type: ignore[no-untyped-call]
     [_OPEN_BITS] * 7 + [_OPEN_VECTOR] * 5 + [_OPEN_BITS] * 2 + [_OPEN_VECTOR] * 2, Stack
 )
 _ONE = np.uint64(1)
-
-
-# Without a signature it is compiled into its cached callers, not at import.
-@njit(inline="always")
-def lowest(word: int) -> int:
-    """Return the number of the lowest bit that is set."""
-    return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
 
 
 @njit([types.void(_INT, _INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
@@ -392,3 +342,117 @@ def first_short(short: int, price: int, first: int, front: IntArray, largest: In
     while front[at] - price * largest[at] != short:
         at += 1
     return at
+
+
+class TensorFlow:
+    """Maximum flows that split the cost of tensors among nodes, to bound the weight of sets.
+
+    At a price per tick, a set S weighs at most ``price f(S)`` plus what its nodes weigh beyond
+    their work's price and their part of the tensors. The parts are a flow: what tensors take from
+    some ends they give to others, at most the price of the tensor in all, either from the producer
+    to consumers or the opposite. The flow that leaves the least excess, among sets with some nodes
+    inside and some outside, is a maximum flow from nodes that weigh more than their work's price,
+    and from those inside, to nodes that weigh less, and to those outside.
+
+    Attributes
+    ----------
+    taken
+        What tensors take from their ends in the flow found last, in the order of ``graph.end``.
+    left
+        The weight of each node beyond its work's price and what tensors take, shape (n,).
+    """
+
+    def __init__(self, graph: TensorGraph, weights: IntArray) -> None:
+        n = len(graph.work)
+        self._graph, self._weights = graph, weights
+        # After the source and the sink, node v is vertex 2 + v. What leaves the producer of tensor
+        # u passes n more, and what it receives 2 n more: two arcs for each end of the tensor.
+        sizes = np.diff(graph.end_start)
+        is_first = np.zeros(len(graph.end), dtype=np.bool_)
+        is_first[graph.end_start[:-1][sizes > 0]] = True
+        node, own, out = 2 + np.arange(n), 2 + graph.end, 2 + n + np.repeat(np.arange(n), sizes)
+        tails = [np.full(n, SOURCE), node, np.where(is_first, own, out)]
+        heads = [node, np.full(n, SINK), np.where(is_first, out, own)]
+        tails.append(np.where(is_first, out + n, own))
+        heads.append(np.where(is_first, own, out + n))
+        self._network = Network.of(3 * n + 2, np.concatenate(tails), np.concatenate(heads))
+        self.taken = np.zeros(len(graph.end), dtype=np.int64)
+        self.left = np.zeros(n, dtype=np.int64)
+
+    def split(self, price: int, sides: IntArray) -> int:
+        """Find the flow for some decisions; return the cost of a set that attains the excess.
+
+        It goes on from the flow before, of which as much is kept as the price allows.
+
+        Parameters
+        ----------
+        sides
+            1 for nodes inside, at least one, -1 for nodes outside, 0 for others, shape (n,).
+        """
+        arcs = self._network.first, self._network.leaving, self._network.heads
+        cost = _split(price, sides, self._weights, self._graph, *arcs, self.taken, self.left)
+        return int(cost)
+
+
+@njit([_INT(_INT, _VECTOR, _VECTOR, GRAPH, *(_OPEN_VECTOR,) * 5)], cache=True, nogil=True)
+def _split(
+    price: int,
+    sides: IntArray,
+    weights: IntArray,
+    g: TensorGraph,
+    first: IntArray,
+    leaving: IntArray,
+    heads: IntArray,
+    taken: IntArray,
+    left: IntArray,
+) -> int:
+    """Find a flow from that in `taken`, and fill in `taken` and `left`; see `TensorFlow`."""
+    n, ends = len(g.work), len(g.end)
+    room = np.zeros(len(heads), dtype=np.int64)
+    level = np.empty(len(first) - 1, dtype=np.int64)
+    for v in range(n):
+        left[v] = weights[v] - price * g.work[v]
+    # Arcs from a tensor's producer come first, then those to it; see `maximum_flow.Network`.
+    forward, backward = 4 * n, 4 * n + 2 * ends
+    for u in range(n):
+        begin, end = g.end_start[u], g.end_start[u + 1]
+        through, given, received = price * g.transfer[u], 0, 0
+        for i in range(begin + 1, end):
+            gives = min(max(0, -taken[i]), through - given)
+            receives = min(max(0, taken[i]), through - received)
+            given += gives
+            received += receives
+            left[g.end[i]] += gives - receives
+            room[forward + 2 * i], room[forward + 2 * i + 1] = through - gives, gives
+            room[backward + 2 * i], room[backward + 2 * i + 1] = through - receives, receives
+        if begin < end:
+            left[u] -= given - received
+            room[forward + 2 * begin], room[forward + 2 * begin + 1] = through - given, given
+            room[backward + 2 * begin] = through - received
+            room[backward + 2 * begin + 1] = received
+    for v in range(n):
+        supply = sides[v] * UNLIMITED if sides[v] else left[v]
+        room[2 * v], room[2 * n + 2 * v] = max(supply, 0), max(-supply, 0)
+    augment(first, leaving, heads, room, level)
+    cost = 0
+    for v in range(n):
+        left[v] = weights[v] - price * g.work[v]
+        # Vertices that do not reach the sink are on the source's side.
+        if level[2 + v] < 0:
+            cost += g.work[v]
+    for u in range(n):
+        begin, end = g.end_start[u], g.end_start[u + 1]
+        if begin == end:
+            continue
+        sent, inside = 0, np.int64(level[2 + u] < 0)
+        for i in range(begin + 1, end):
+            inside += level[2 + g.end[i]] < 0
+            amount = room[forward + 2 * i + 1] - room[backward + 2 * i + 1]
+            taken[i] = -amount
+            left[g.end[i]] += amount
+            sent += amount
+        taken[begin] = sent
+        left[u] -= sent
+        if 0 < inside < end - begin:
+            cost += g.transfer[u]
+    return cost

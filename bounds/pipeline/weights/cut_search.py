@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, types
 
-from boundmark.bounds.pipeline.packing.tensors import FIRST, LAST
+from boundmark.bounds.pipeline.weights.tensors import FIRST, LAST, BitSets
 from boundmark.problems.arrays import IntArray
 
-BitSets = npt.NDArray[np.uint64]
 Sides = npt.NDArray[np.int8]
 # Unsigned numbers of vertices or arcs.
 IndexArray = npt.NDArray[np.uint64]
@@ -30,7 +29,7 @@ RUNNING, REFUTED, FOUND, TOO_LONG = 0, 1, 2, 3
 DEPTH, IS_NEW, PRICE, WRITTEN, STEPS, BRANCHES = range(6)
 
 # Entries of `Rule.scalars`.
-LIMIT, LEAST, SCALE, LARGEST_PRICE, CACHE, MOST_STEPS, CANDIDATES, ROUNDS, POSITION = range(9)
+LIMIT, LEAST, SCALE, LARGEST_PRICE, CACHE, MOST_STEPS, POSITION = range(7)
 
 INSIDE, OUTSIDE, OPEN = 1, -1, 0
 
@@ -59,8 +58,7 @@ class Rule(NamedTuple):
         shifted to the right by the third.
     scalars
         Largest cost; least weight; parts of a tick in which flows are counted; largest price;
-        parameters that fit; steps that the checker may spend; nodes compared before a branching;
-        rounds of flow to compare them by; which stage the sets are to be.
+        parameters that fit; steps that the checker may spend; which stage the sets are to be.
     """
 
     before: BitSets
@@ -304,7 +302,8 @@ def _raised(
     The flow is a largest one without them. So paths begin or end at nodes decided now: the former
     keep out of what others reach (`Space.known` is 1), the latter keep within it (-1 elsewhere).
     """
-    rounds = rule.scalars[ROUNDS]
+    # More rounds tell gains exactly, and take longer.
+    rounds = 2
     for v in range(len(sides)):
         if sides[v] == OPEN:
             bound += max(0, trial[v] * search.added[v])
@@ -407,7 +406,8 @@ def proceed(rule: Rule, search: Search, branches: int) -> int:
     n, m = len(weights), len(sources)
     scale, least = rule.scalars[SCALE], rule.scalars[LEAST]
     limit, largest_price = scale * rule.scalars[LIMIT], rule.scalars[LARGEST_PRICE]
-    candidates = rule.scalars[CANDIDATES]
+    # Number of nodes that are compared before a branching.
+    candidates = 8
     space = Space(
         np.empty(3 * n, np.int64), np.empty(3 * n, np.uint64), np.empty(3 * n, np.uint64),
         np.empty(3 * n, np.uint64), np.empty(n, np.uint64), np.empty(3 * n, np.int64),

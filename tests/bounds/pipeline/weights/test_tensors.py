@@ -4,7 +4,7 @@ from brute_force_sets import as_bits, descendants, is_convex, subsets, tensors, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights.tensors import (
     Tensors,
     bits_of,
     loaded,

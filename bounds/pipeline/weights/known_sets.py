@@ -7,17 +7,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from boundmark.bounds.pipeline.packing.program import FloatArray
-from boundmark.bounds.pipeline.packing.tensors import (
+from boundmark.bounds.pipeline.weights.tensors import (
     ANY,
     FIRST,
     LAST,
+    FloatArray,
     Tensors,
     bits_of,
     members_where,
     packed,
 )
-from boundmark.bounds.pipeline.packing.walk import WalkGraph, anneal, walk
+from boundmark.bounds.pipeline.weights.walk import WalkGraph, anneal, walk
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
@@ -25,51 +25,6 @@ from boundmark.problems.pipeline import Partition
 BoolMatrix = npt.NDArray[np.bool_]
 
 POSITIONS = (ANY, FIRST, LAST)
-
-
-@dataclass(frozen=True)
-class WalkSettings:
-    """Settings of the walks that find sets.
-
-    Attributes
-    ----------
-    walks, end_walks, most_found
-        Number of walks in a round, for any stage and for the first or the last; and the sets that
-        one may find.
-    steps, moves
-        Length of a walk with the best node in each step, and of one by annealing. They take about
-        the same time.
-    annealed
-        Part of the walks that are by annealing.
-    hot, cold
-        Temperatures at its beginning and end, in mean weights of a node; the latter between these.
-    penalty
-        In annealing, what the cost of a whole limit above the limit counts, in weights of a stage.
-    paired
-        In annealing, part of the refused moves that are tried in pairs.
-    from_known, starts
-        Part of the walks that begin with one of the heaviest sets known, of so many; others begin
-        with a node.
-    heavy_part
-        Sets of a walk count if they weigh this part of the heaviest set known.
-    remembered
-        For so many weights, what sets weigh is computed once.
-    """
-
-    walks: int = 6
-    end_walks: int = 3
-    most_found: int = 30
-    steps: int = 1200
-    moves: int = 10_000
-    annealed: float = 0.8
-    hot: float = 0.5
-    cold: tuple[float, float] = (0.004, 0.04)
-    penalty: float = 2.0
-    paired: float = 0.4
-    from_known: float = 0.85
-    starts: int = 9
-    heavy_part: float = 0.97
-    remembered: int = 4
 
 
 @dataclass(eq=False)
@@ -80,27 +35,28 @@ class KnownSets:
 
     Attributes
     ----------
+    annealed
+        Part of the walks that are by annealing.
     costs
         What each set costs, by its bits.
     """
 
     tensors: Tensors
     seed: int
-    settings: WalkSettings = WalkSettings()
+    annealed: float = 0.8
     costs: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         dag, nodes = self.tensors.graph.dag, self.tensors.nodes
         self._random = np.random.default_rng(self.seed)
-        in_start, edges = in_edges(self.tensors)
         self._graph = WalkGraph(
             before=packed(self.tensors.before, nodes),
             after=packed(self.tensors.after, nodes),
             work=frozen(self.tensors.graph.work),
             transfer=frozen(self.tensors.graph.transfer),
             consumers=frozen(np.diff(dag.consumer_start)),
-            in_start=in_start,
-            producers=frozen(dag.sources[edges]),
+            in_start=dag.producer_start,
+            producers=dag.producers,
         )
         ends = [(u, v) for u in range(nodes) for v in bits_of(self.tensors.ends[u])]
         self._sets, self._count = np.zeros((64, nodes)), 0
@@ -138,7 +94,8 @@ class KnownSets:
             more = self._sets[len(whole) : self._count] @ weights
             whole = np.concatenate([whole, more])
         self._weighed[key] = whole
-        if len(self._weighed) > self.settings.remembered:
+        # A round looks at few weights, again and again.
+        if len(self._weighed) > 4:
             del self._weighed[next(iter(self._weighed))]
         counts = self._may_be[position, : self._count] & (self._costs[: self._count] <= limit)
         weighed: FloatArray = np.where(counts, whole, 0.0)
@@ -156,20 +113,22 @@ class KnownSets:
 
     def walk(self, weights: FloatArray, limit: int, position: int, budget: Budget) -> None:
         """Add heavy sets, by walks from the heaviest ones known and from single nodes."""
-        settings = self.settings
+        walks = 6 if position == ANY else 3
+        # Sets begin with one of so many, and count if they weigh this part of the heaviest one:
+        # lighter sets are met on the way to heavy ones, and tell nothing.
+        starts, heavy_part = 9, 0.97
         weighed = self.weighed(weights, limit, position)
         heaviest = float(weighed.max(initial=0.0))
-        order = np.argsort(-weighed, kind="stable")[: settings.starts]
+        order = np.argsort(-weighed, kind="stable")[:starts]
         order = order[weighed[order] > 0]
-        for _ in range(settings.walks if position == ANY else settings.end_walks):
+        for _ in range(walks):
             if budget.is_spent():
                 break
             start = self._start(order, position)
             scaled = weights / max(heaviest, float(weights.max()), 1e-9)
-            is_annealed = self._random.random() < settings.annealed
+            is_annealed = self._random.random() < self.annealed
             found = self._walked(start, scaled, limit, position, is_annealed=is_annealed)
-            # Lighter sets are met on the way to heavy ones, and tell nothing.
-            heavy = found[found @ weights > settings.heavy_part * heaviest]
+            heavy = found[found @ weights > heavy_part * heaviest]
             if len(heavy):
                 heaviest = max(heaviest, float((heavy @ weights).max()))
                 self.add_all(heavy)
@@ -184,25 +143,22 @@ class KnownSets:
         is_annealed: bool,
     ) -> BoolMatrix:
         """Return sets that one walk finds, each heavier than all that it found before."""
-        settings, seed = self.settings, int(self._random.integers(2**31))
-        shape = settings.most_found, self.tensors.nodes
-        found: BoolMatrix = np.zeros(shape, dtype=np.bool_)
+        seed, most_found = int(self._random.integers(2**31)), 30
+        found: BoolMatrix = np.zeros((most_found, self.tensors.nodes), dtype=np.bool_)
+        # Walks of either sort take about the same time.
         if is_annealed:
-            low, high = map(math.log, settings.cold)
-            cold = math.exp(self._random.uniform(low, high))
+            cold = math.exp(self._random.uniform(math.log(0.004), math.log(0.04)))
             count = anneal(
-                *(start, self._graph, weights, limit, position, settings.moves, seed),
-                *(settings.hot, cold, settings.penalty, settings.paired, found),
+                *(start, self._graph, weights, limit, position, 10_000, seed), cold, found
             )
         else:
-            steps = settings.steps
-            count = walk(start, self._graph, weights, limit, position, steps, seed, found)
+            count = walk(start, self._graph, weights, limit, position, 1200, seed, found)
         return found[:count]
 
     def _start(self, order: IntArray, position: int) -> BoolMatrix:
         """Return where a walk begins, mostly at one of the first sets of an order."""
         nodes = self.tensors.nodes
-        if len(order) and self._random.random() < self.settings.from_known:
+        if len(order) and self._random.random() < 0.85:
             row = order[min(len(order) - 1, int(self._random.exponential(3.0)))]
             begun: BoolMatrix = self._sets[row] > 0
             return begun
@@ -231,13 +187,6 @@ class KnownSets:
             self._may_be[:, self._count] = True, is_first[i], is_last[i]
             self._count += 1
         return self._count - before
-
-
-def in_edges(tensors: Tensors) -> tuple[IntArray, IntArray]:
-    """Return where each node's in-edges begin in a list, and the list."""
-    dag = tensors.graph.dag
-    edges = np.argsort(dag.targets, kind="stable")
-    return frozen(np.searchsorted(dag.targets[edges], np.arange(tensors.nodes + 1))), frozen(edges)
 
 
 def as_mask(members: int, nodes: int) -> npt.NDArray[np.bool_]:

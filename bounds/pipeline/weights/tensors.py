@@ -2,18 +2,74 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit, types
+from numba.cpython.unsafe.numbers import trailing_zeros
 
-from boundmark.bounds.pipeline.packing.set_search import BitSets, TensorGraph
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph
 
+BitSets = npt.NDArray[np.uint64]
+FloatArray = npt.NDArray[np.float64]
+
+
+class TensorGraph(NamedTuple):
+    """A graph by its tensors: neighbours are the ends of one tensor.
+
+    Bit sets have a row per node, of as many words as n bits take.
+
+    Attributes
+    ----------
+    before, after
+        What each node depends on, and what depends on it, at any distance.
+    near
+        The nodes that share a tensor with each node.
+    ends
+        Producer and consumers of each node's tensor; empty without consumers.
+    held
+        The tensors that each node is an end of, by the numbers of their producers.
+    work, load, transfer
+        Ticks, shape (n,).
+    end_start, end
+        Ends of node u's tensor: ``end[end_start[u] : end_start[u + 1]]``, the producer first.
+    place_start, place_tensor, place
+        Where node v is among them: ``end[place[i]] == v`` for the tensor of ``place_tensor[i]``,
+        for i from ``place_start[v]`` to ``place_start[v + 1] - 1``.
+    """
+
+    before: BitSets
+    after: BitSets
+    near: BitSets
+    ends: BitSets
+    held: BitSets
+    work: IntArray
+    load: IntArray
+    transfer: IntArray
+    end_start: IntArray
+    end: IntArray
+    place_start: IntArray
+    place_tensor: IntArray
+    place: IntArray
+
+
+_BITS = types.Array(types.uint64, 2, "C", readonly=True)
+_VECTOR = types.Array(types.int64, 1, "C", readonly=True)
+GRAPH = types.NamedTuple([_BITS] * 5 + [_VECTOR] * 8, TensorGraph)  # type: ignore[no-untyped-call]
+
 # Which stage a set is to be. The first one holds all producers of its nodes, and the last one all
 # their consumers; any stage is convex.
 ANY, FIRST, LAST = range(3)
+
+
+# Without a signature it is compiled into its cached callers, not at import.
+@njit(inline="always")
+def lowest(word: int) -> int:
+    """Return the number of the lowest bit that is set."""
+    return np.int64(trailing_zeros(word))  # type: ignore[call-arg, return-value]
 
 
 def bits_of(members: int) -> Iterator[int]:

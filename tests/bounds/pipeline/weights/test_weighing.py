@@ -13,17 +13,17 @@ from recording import LooksBudget
 from scipy.optimize import linprog
 from selection import examples
 
-from boundmark.bounds.pipeline.packing.pool import Pool, unit_of
-from boundmark.bounds.pipeline.packing.program import Master, MasterSettings
-from boundmark.bounds.pipeline.packing.tensors import Tensors, bits_of
-from boundmark.bounds.pipeline.packing.weighing import (
+from boundmark.bounds.pipeline.quick_partition import quick_partition
+from boundmark.bounds.pipeline.weights.pool import Pool, unit_of
+from boundmark.bounds.pipeline.weights.tensors import Tensors, bits_of
+from boundmark.bounds.pipeline.weights.weighing import (
     LARGEST_SUM,
+    PRECISION,
+    Master,
     Packings,
     Weigher,
-    WeighingSettings,
     whole_of,
 )
-from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -71,9 +71,7 @@ def test_weights_are_the_best(sample: PipelineInstance, limit: int, first: float
     assert solve.call_count < 200
     assert found.upper >= -best.fun - 1e-6
     assert found.lower <= found.upper + 1e-6
-    assert found.lower == pytest.approx(
-        -best.fun, abs=5 * WeighingSettings().precision + 0.1 * -best.fun
-    )
+    assert found.lower == pytest.approx(-best.fun, abs=5 * PRECISION + 0.1 * -best.fun)
     if found.lower <= -best.fun + 1e-6:
         assert (packings @ found.weights).max() <= 1 + 1e-6
 
@@ -99,7 +97,7 @@ def test_master_is_the_program_of_weights() -> None:
 def test_idle_packings_are_dropped_and_can_come_back() -> None:
     """Those that constrain the solution stay; others are not known afterwards."""
     nodes = 6
-    master = Master(nodes, 1, MasterSettings(most_columns=2.0, growth=3.0))
+    master = Master(nodes, 1, most_columns=2.0, growth=3.0)
     pairs, triples = (
         {tuple((v, 1) for v in row) for row in itertools.combinations(range(nodes), size)}
         for size in (2, 3)
@@ -119,11 +117,11 @@ def test_idle_packings_are_dropped_and_can_come_back() -> None:
 @given(tiny_graphs(largest=6), st.integers(5, 30))
 def test_dropping_packings_changes_no_optimum(sample: PipelineInstance, limit: int) -> None:
     """Those that the solution breaks then are added again."""
-    few = mock.patch.object(Master.__init__, "__defaults__", (MasterSettings(most_columns=0.5),))
-    exact, found = WeighingSettings(looseness=0.0), []
+    few = mock.patch.object(Master.__init__, "__defaults__", (0.5, 1.25))
+    found = []
     for context in (nullcontext(), few):
         with context:
-            weigher = Weigher(Tensors.of(sample.graph), k=0, whole=2**30, settings=exact)
+            weigher = Weigher(Tensors.of(sample.graph), k=0, whole=2**30, looseness=0.0)
             found.append(weigher.at(limit, np.full(sample.nodes, 0.5), Budget(20), 1e-4))
     assert found[1].upper == pytest.approx(found[0].upper, abs=1e-3)
     assert found[1].lower == pytest.approx(found[0].lower, abs=1e-3)
@@ -193,10 +191,10 @@ def test_growth_looks_at_the_clock(random_graph: Callable[..., PipelineGraph]) -
     graph = random_graph(60, 1)
     tensors, limit = Tensors.of(graph), int(graph.work.sum()) // 4
     unit = unit_of(limit)
-    few = replace(WeighingSettings(), effort_at_a_time=10 * 60**2)
+    few = 10 * 60**2
 
     def grown(looks: float) -> dict[int, int]:
-        weigher = Weigher(tensors, 4, whole_of(graph, limit), settings=few)
+        weigher = Weigher(tensors, 4, whole_of(graph, limit), effort_at_a_time=few)
         known = len(weigher.pool.members)
         added = weigher.grow(graph.work / limit, limit, unit, LooksBudget(looks))
         assert len(weigher.pool.members) == known + added

@@ -13,11 +13,13 @@ from recording import Recorder
 from selection import examples
 
 from boundmark.bounds import checker
+from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline import PACKING
-from boundmark.bounds.pipeline.packing import method
-from boundmark.bounds.pipeline.packing.method import Known, PackingSettings
 from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.weights import packing as method
+from boundmark.bounds.pipeline.weights.packing import PackingSettings
+from boundmark.bounds.pipeline.weights.weighing import PRECISION
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget
@@ -135,8 +137,8 @@ def test_weights_for_a_proof_may_lack_a_part(
     monkeypatch.setattr(method.Weigher, "at", noted)
     run(PipelineInstance(random_graph(20, seed=1), 8), LONG)
     seconds, precision, lower = weighed[0]
-    assert seconds <= PackingSettings().weighing_again_fraction * LONG
-    assert precision > PackingSettings().weighing.precision
+    assert seconds <= 0.3 * LONG
+    assert precision > PRECISION
     assert lower > 8
 
 
@@ -159,7 +161,7 @@ def test_weights_are_for_about_the_threshold_to_prove(
     monkeypatch.setattr(method.Refuter, "attempt", compared)
     run(PipelineInstance(random_graph(20, seed=1), 8), LONG)
     assert ratios
-    assert max(ratios) <= 1 + PackingSettings().weighed_apart
+    assert max(ratios) <= 1.005
 
 
 def test_precision_saves_proofs(random_graph: Callable[..., PipelineGraph]) -> None:
@@ -195,9 +197,7 @@ def test_searches_too_long_to_check_are_unsupported(
     sample = PipelineInstance(random_graph(20, seed=1), 4)
     reports = Recorder()
     with pytest.raises(UnsupportedError) as caught:
-        method.report_rising_bounds(
-            sample, Budget(LONG), reports, settings=PackingSettings(most_steps=300)
-        )
+        method.run(sample, Budget(LONG), 0, reports, settings=PackingSettings(most_steps=300))
     numbers = re.search(
         r"refuting (\d+) takes .* more than 300 steps, of about ([\d,]+)", str(caught.value)
     )
@@ -213,8 +213,8 @@ def test_begins_above_what_is_proven(random_graph: Callable[..., PipelineGraph])
     unhurried = run(sample, LONG)[-1].bound
     known = (share_table(sample.graph).bound(8) + 3 * unhurried) // 4
     reports = Recorder()
-    method.report_rising_bounds(sample, Budget(LONG), reports, Known(bound=known))
-    assert all(report.bound > known for report in reports.bounds[1:])
+    method.run(sample, Budget(LONG), 0, Best(sample, reports, certified=known))
+    assert all(report.bound > known for report in reports.bounds)
     assert reports.bounds[-1].bound > known
 
 
@@ -224,7 +224,7 @@ def test_known_cost_ends_the_search(random_graph: Callable[..., PipelineGraph]) 
     unhurried = run(sample, LONG)[-1].bound
     below = (share_table(sample.graph).bound(8) + unhurried) // 2
     reports = Recorder()
-    method.report_rising_bounds(sample, Budget(LONG), reports, Known(below=below))
+    method.run(sample, Budget(LONG), 0, Best(sample, reports, objective=below))
     assert reports.bounds[-1].bound == below
 
 
