@@ -16,8 +16,8 @@ from results_page import all_tables, filled, markdown
 
 from boundmark.datasets.microbatch import models, shapes
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, longest_path
-from boundmark.heuristics.microbatch.start_times import OutOfTimeError
 from boundmark.heuristics.microbatch.tessel import TesselSettings, shorter_repetends
+from boundmark.heuristics.microbatch.time_optimal import OutOfTimeError
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule

@@ -7,7 +7,7 @@ GPIPE = Method(
     problem="microbatch",
     kind="heuristic",
     summary="All forward blocks, then all backward ones, in groups that fit ([GPIPE19]).",
-    run=Deferred("boundmark.heuristics.microbatch.gpipe:run"),
+    run=Deferred("boundmark.heuristics.microbatch.one_stage_per_device:run_gpipe"),
 )
 
 ONE_FORWARD_ONE_BACKWARD = Method(
@@ -15,7 +15,7 @@ ONE_FORWARD_ONE_BACKWARD = Method(
     problem="microbatch",
     kind="heuristic",
     summary="One forward and one backward block in turn, with one stage per device ([DAPPLE21]).",
-    run=Deferred("boundmark.heuristics.microbatch.one_forward_one_backward:run"),
+    run=Deferred("boundmark.heuristics.microbatch.one_stage_per_device:run_1f1b"),
 )
 
 ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
@@ -23,7 +23,7 @@ ONE_FORWARD_ONE_BACKWARD_PLUS = Method(
     problem="microbatch",
     kind="heuristic",
     summary="1F1B with distributed blocks next to their neighbours ([TESSEL24], Section VI-A).",
-    run=Deferred("boundmark.heuristics.microbatch.one_forward_one_backward:run_plus"),
+    run=Deferred("boundmark.heuristics.microbatch.one_stage_per_device:run_1f1b_plus"),
 )
 
 INTERLEAVED_1F1B = Method(
@@ -31,7 +31,7 @@ INTERLEAVED_1F1B = Method(
     problem="microbatch",
     kind="heuristic",
     summary="1F1B with several stages per device, in turn ([MEGATRON21], Section 2.2).",
-    run=Deferred("boundmark.heuristics.microbatch.interleaved:run"),
+    run=Deferred("boundmark.heuristics.microbatch.several_stages_per_device:run_interleaved"),
 )
 
 CHIMERA_DIRECT = Method(
@@ -39,7 +39,7 @@ CHIMERA_DIRECT = Method(
     problem="microbatch",
     kind="heuristic",
     summary="Two pipelines in opposite directions, D/2 micro-batches in flight ([CHIMERA21]).",
-    run=Deferred("boundmark.heuristics.microbatch.chimera:run"),
+    run=Deferred("boundmark.heuristics.microbatch.several_stages_per_device:run_chimera"),
 )
 
 ZB_H1 = Method(
@@ -47,7 +47,7 @@ ZB_H1 = Method(
     problem="microbatch",
     kind="heuristic",
     summary="1F1B with split backward blocks, weights' gradients delayed ([ZEROBUBBLE24]).",
-    run=Deferred("boundmark.heuristics.microbatch.zero_bubble:run"),
+    run=Deferred("boundmark.heuristics.microbatch.one_stage_per_device:run_zb_h1"),
 )
 
 TESSEL = Method(

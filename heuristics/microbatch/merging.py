@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from boundmark.heuristics.microbatch.device_orders import DeviceOrders
+from boundmark.heuristics.microbatch.pattern import DeviceOrders
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from boundmark.heuristics.microbatch.device_orders import DeviceOrders, peak_memory
-from boundmark.heuristics.microbatch.pattern import Pattern
+from boundmark.heuristics.microbatch.pattern import DeviceOrders, Pattern, peak_memory
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 from boundmark.problems.microbatch.partners import backward_partners, forward_partners

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.phase import Phase, Starts
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepetend, longest_path
-from boundmark.heuristics.microbatch.start_times import Find, OutOfTimeError, finder
+from boundmark.heuristics.microbatch.time_optimal import Find, OutOfTimeError, Phase, Starts, finder
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from layouts import shape
 
-from boundmark.heuristics.microbatch.device_orders import (
+from boundmark.heuristics.microbatch.pattern import (
     find_earliest_starts,
     fits,
     peak_memory,

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from layouts import shape
 
 from boundmark.datasets.microbatch.shapes import Costs, interleaved
-from boundmark.heuristics.microbatch.first_fit import (
+from boundmark.heuristics.microbatch.several_stages_per_device import (
     add_up_slots,
     round_to_slots,
     schedule_first_fit,

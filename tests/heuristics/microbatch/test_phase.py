@@ -4,8 +4,7 @@ from brute_force_microbatch import instances, optimal_makespan, v_shape
 from hypothesis import given, settings
 from selection import examples
 
-from boundmark.heuristics.microbatch.phase import Phase
-from boundmark.heuristics.microbatch.start_times import Find
+from boundmark.heuristics.microbatch.time_optimal import Find, Phase
 from boundmark.problems.microbatch import MicrobatchInstance
 
 MEMBERS = (2, 1, 1, 0)

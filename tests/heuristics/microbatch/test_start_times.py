@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
-from boundmark.heuristics.microbatch.start_times import (
+from boundmark.heuristics.microbatch.time_optimal import (
     LONGEST_TIMELINE,
     OutOfTimeError,
     Question,
