@@ -39,7 +39,7 @@ BRKGA_ORDERS = Method(
     problem="ordering",
     kind="heuristic",
     summary="Genetic search over priorities of operators ([BRKGA11]).",
-    run=Deferred("boundmark.heuristics.ordering.brkga_orders:run"),
+    run=Deferred("boundmark.heuristics.ordering.search:run_brkga_orders"),
     params={"population": 100, "generations": 100},
     seeded=True,
 )
@@ -49,7 +49,7 @@ REORDER = Method(
     problem="ordering",
     kind="heuristic",
     summary="Simulated annealing over orders, from the best of the simple methods' orders.",
-    run=Deferred("boundmark.heuristics.ordering.reorder:run"),
+    run=Deferred("boundmark.heuristics.ordering.search:run_reorder"),
     params={"evaluations": 0},
     seeded=True,
 )

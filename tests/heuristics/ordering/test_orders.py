@@ -13,8 +13,7 @@ from boundmark.heuristics.ordering.constructed import (
     depth_first,
     smallest_increase,
 )
-from boundmark.heuristics.ordering.memory_kernels import anneal, peak_and_sum, tensors_of
-from boundmark.heuristics.ordering.reorder import random_runs
+from boundmark.heuristics.ordering.search import anneal, peak_and_sum, random_runs, tensors_of
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.ordering import ExecutionOrder
