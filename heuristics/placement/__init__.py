@@ -65,7 +65,7 @@ FILL_DEVICES = Method(
     problem="placement",
     kind="heuristic",
     summary="Fills devices one after another in topological order, in the best sequence.",
-    run=Deferred("boundmark.heuristics.placement.fill_devices:run"),
+    run=Deferred("boundmark.heuristics.placement.starts:run_fill_devices"),
 )
 
 M_ETF = Method(
@@ -101,7 +101,7 @@ HEFT = Method(
     problem="placement",
     kind="heuristic",
     summary="Longest paths first, each operator on the device where it ends first ([HEFT02]).",
-    run=Deferred("boundmark.heuristics.placement.heft:run"),
+    run=Deferred("boundmark.heuristics.placement.heft:run_heft"),
     version=2,
 )
 
@@ -110,7 +110,7 @@ PEFT = Method(
     problem="placement",
     kind="heuristic",
     summary="As heft, with a look at what follows, and at prices of memory where it is short.",
-    run=Deferred("boundmark.heuristics.placement.peft:run"),
+    run=Deferred("boundmark.heuristics.placement.heft:run_peft"),
     params={"trials": 200},
     seeded=True,
 )

@@ -7,8 +7,7 @@ import numpy as np
 from boundmark.heuristics.evolution import BrkgaSettings, Keys, evolve
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.reserve import leaving_room
-from boundmark.heuristics.placement.room import with_room
+from boundmark.heuristics.placement.room import leaving_room, with_room
 from boundmark.heuristics.placement.simulation_kernels import time_to_end
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray

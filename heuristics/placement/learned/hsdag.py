@@ -39,7 +39,7 @@ import numpy as np
 
 from boundmark.heuristics.placement.learned.features import FeatureChoice
 from boundmark.heuristics.placement.learned.learning import Evaluations, learn
-from boundmark.heuristics.placement.reserve import leaving_room
+from boundmark.heuristics.placement.room import leaving_room
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance

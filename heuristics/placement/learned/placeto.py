@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boundmark.heuristics.placement.learned.learning import Evaluations, learn
-from boundmark.heuristics.placement.reserve import leaving_room
+from boundmark.heuristics.placement.room import leaving_room
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 

@@ -10,7 +10,7 @@ import numpy as np
 from boundmark.heuristics.placement.learned.colocation import colocated
 from boundmark.heuristics.placement.learned.learning import Evaluations
 from boundmark.heuristics.placement.learned.reinforcement import allowed_devices
-from boundmark.heuristics.placement.reserve import leaving_room
+from boundmark.heuristics.placement.room import leaving_room
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from brute_force_placement import instance
 
-from boundmark.heuristics.placement.placement_search import PlacementSearchSettings, moved
-from boundmark.heuristics.placement.repeats import Repeats, periods
+from boundmark.heuristics.placement.placement_search import (
+    PlacementSearchSettings,
+    Repeats,
+    moved,
+    periods,
+)
 from boundmark.heuristics.placement.room import has_room
 from boundmark.problems.placement import PlacementInstance
 
