@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.example_libraries import optimizers
 
-from boundmark.heuristics.placement.learned.graph_arrays import GraphArrays
+from boundmark.heuristics.placement.learned.graphs import GraphArrays
 from boundmark.heuristics.placement.learned.neural_layers import (
     NEVER,
     Array,

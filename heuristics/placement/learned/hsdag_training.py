@@ -6,23 +6,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boundmark.heuristics.placement.learned import hsdag_policy as policy
-from boundmark.heuristics.placement.learned.checkpoint import Checkpoint, load_checkpoint
-from boundmark.heuristics.placement.learned.colocation import colocated
-from boundmark.heuristics.placement.learned.features import feature_matrix, layout_of, shared_layout
-from boundmark.heuristics.placement.learned.graph_arrays import graph_arrays
-from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
-from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.graphs import (
+    colocated,
+    feature_matrix,
+    graph_arrays,
+    layout_of,
+    shared_layout,
+)
+from boundmark.heuristics.placement.learned.hsdag import (
+    Checkpoint,
+    HsdagSettings,
+    Parse,
+    load_checkpoint,
+    parse,
+)
+from boundmark.heuristics.placement.learned.learning import (
+    Evaluations,
+    allowed_devices,
+    drawn,
+    likeliest,
+)
 from boundmark.heuristics.placement.learned.neural_layers import (
     Parameters,
     adam_state,
     parameters_of,
 )
-from boundmark.heuristics.placement.learned.parsing import Parse, parse
-from boundmark.heuristics.placement.learned.reinforcement import allowed_devices, drawn, likeliest
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
 NAME = "hsdag"
+
+# Latency that counts for a placement without room, in units of the worst one with room in its
+# batch; of `hsdag-advantage` only.
+NO_ROOM = 2.0
 
 
 class Agent:
@@ -149,7 +165,7 @@ def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
         if not agent.settings.train:
             continue
         is_group = np.stack([is_slot < groups.groups for groups in parses]).astype(np.float32)
-        weight = advantages(latencies, agent.settings.no_room)
+        weight = advantages(latencies)
         # States are not read: all steps begin at the first one.
         nothing = np.zeros((count, 0), dtype=np.float32)
         buffer = policy.Buffer(nothing, kept, group_of, allowed, chosen, is_group, weight)
@@ -161,7 +177,7 @@ def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
             agent.updates += 1
 
 
-def advantages(latencies: Any, no_room: float) -> Any:
+def advantages(latencies: Any) -> Any:
     """Return by how many standard deviations each placement is better than the batch's mean.
 
     Logarithms of latencies are compared, so that the scale of an instance makes no difference.
@@ -170,7 +186,7 @@ def advantages(latencies: Any, no_room: float) -> Any:
     has_room = np.isfinite(found)
     if not has_room.any():
         return np.zeros(len(found), dtype=np.float32)
-    found = np.where(has_room, found, no_room * found[has_room].max())
+    found = np.where(has_room, found, NO_ROOM * found[has_room].max())
     better = -np.log(np.maximum(found, 1.0))
     better -= better.mean()
     return (better / max(better.std(), 1e-6)).astype(np.float32)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from boundmark.heuristics.placement.learned.colocation import colocated
+from boundmark.heuristics.placement.learned.graphs import colocated
 from boundmark.problems.dag import Dag
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from brute_force_placement import instance
 
-from boundmark.heuristics.placement.learned.colocation import colocated
-from boundmark.heuristics.placement.learned.features import (
+from boundmark.heuristics.placement.learned.graphs import (
     OP_TYPES,
     RANK,
     FeatureChoice,
+    colocated,
     feature_matrix,
     fractal_dimensions,
     layout_of,

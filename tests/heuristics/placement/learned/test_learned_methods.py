@@ -10,8 +10,8 @@ from learned_policy import SAMPLE, mean_latencies
 from other_process import call
 from recording import record
 
-from boundmark.heuristics.placement.learned.checkpoint import Checkpoint, load_checkpoint
-from boundmark.heuristics.placement.learned.features import FeatureLayout
+from boundmark.heuristics.placement.learned.graphs import FeatureLayout
+from boundmark.heuristics.placement.learned.hsdag import Checkpoint, load_checkpoint
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 

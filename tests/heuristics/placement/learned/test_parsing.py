@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.heuristics.placement.learned.parsing import parse
+from boundmark.heuristics.placement.learned.hsdag import parse
 from boundmark.problems.arrays import IntArray
 
 

@@ -1,18 +1,84 @@
-"""Features of nodes ([HSDAG24], Section 2.3); each sort can be left out."""
+"""Graphs as policies read them: co-location sets, features of nodes, and padded arrays.
+
+Co-location: chains of operators that are placed together ([HSDAG24], Appendix G). Features of nodes
+([HSDAG24], Section 2.3); each sort can be left out.
+
+JAX compiles functions anew for each size of their arguments, which takes seconds. Sizes are
+multiples of `STEP`, so that small graphs share what is compiled. Padding has no edges, no weight
+and no part in any result.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from boundmark.heuristics.placement.learned.colocation import ColocatedGraph
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement.graph import PlacementGraph
+
+
+@dataclass(frozen=True, eq=False)
+class ColocatedGraph:
+    """A graph whose nodes are sets of operators that are placed together.
+
+    Attributes
+    ----------
+    set_of
+        The set of each of the n operators, shape (n,). Sets are numbered in topological order.
+    dag
+        Edges between the N sets.
+    """
+
+    set_of: IntArray
+    dag: Dag
+
+    @property
+    def nodes(self) -> int:
+        """Number of sets, N."""
+        return self.dag.nodes
+
+    @cached_property
+    def last(self) -> IntArray:
+        """The operator of each set whose output leaves it, shape (N,)."""
+        last = np.empty(self.nodes, dtype=np.int64)
+        last[self.set_of[self._order]] = self._order
+        return frozen(last)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Number of operators of each set, shape (N,)."""
+        return frozen(np.bincount(self.set_of, minlength=self.nodes))
+
+    # The operators in topological order, shape (n,).
+    _order: IntArray
+
+
+def colocated(dag: Dag) -> ColocatedGraph:
+    """Return the graph of co-location sets.
+
+    An operator and its consumer are in one set if it has no other consumer and the consumer reads
+    nothing else.
+    """
+    set_of = np.full(dag.nodes, -1, dtype=np.int64)
+    sets = 0
+    for node in dag.topological_order.tolist():
+        producers = dag.producers_of(node)
+        if len(producers) == 1 and len(dag.consumers_of(int(producers[0]))) == 1:
+            set_of[node] = set_of[producers[0]]
+        else:
+            set_of[node] = sets
+            sets += 1
+    ends = np.stack([set_of[dag.sources], set_of[dag.targets]], axis=1)
+    between = ends[ends[:, 0] != ends[:, 1]]
+    return ColocatedGraph(frozen(set_of), Dag.from_edges(sets, between), dag.topological_order)
+
 
 FloatTable = npt.NDArray[np.float32]
 
@@ -259,3 +325,58 @@ def _slope(within: npt.NDArray[np.int64]) -> float:
     y = np.log(within[1:])
     x -= x.mean()
     return float((x * (y - y.mean())).sum() / (x * x).sum())
+
+
+STEP = 32
+
+
+class GraphArrays(NamedTuple):
+    """Arrays of a graph with N nodes and m edges, padded to P nodes, Q edges and W features.
+
+    Attributes
+    ----------
+    features
+        Shape (P, W).
+    is_node
+        1 for nodes, 0 for padding, shape (P,).
+    readers, read, weight
+        What graph convolution adds up: ``weight * row[read]`` to row `readers`, shape (Q + P,).
+    edges
+        Rows (source, target), shape (Q, 2).
+    """
+
+    features: FloatTable
+    is_node: FloatTable
+    readers: IntArray
+    read: IntArray
+    weight: FloatTable
+    edges: IntArray
+
+
+def padded(length: int) -> int:
+    """Return a length rounded up to a multiple of `STEP`."""
+    return max(1, -(-length // STEP)) * STEP
+
+
+def graph_arrays(sets: ColocatedGraph, features: FloatTable) -> GraphArrays:
+    """Return the arrays of a graph with features, shape (N, d).
+
+    Convolution is that of Equation 6 as printed: with A + I, whose row v has the consumers of v,
+    and the degrees that its rows add up to. So features of a node flow to its producers.
+    """
+    nodes, count = sets.nodes, sets.dag.edges
+    high, wide = padded(nodes), padded(count)
+    table = np.zeros((high, padded(features.shape[1])), dtype=np.float32)
+    table[:nodes, : features.shape[1]] = features
+    edges = np.zeros((wide, 2), dtype=np.int64)
+    edges[:count] = sets.dag.edge_pairs()
+    degree = 1 + np.bincount(sets.dag.sources, minlength=nodes)
+    readers, read = np.zeros((2, wide + high), dtype=np.int64)
+    weight = np.zeros(wide + high, dtype=np.float32)
+    own = np.arange(nodes)
+    readers[: count + nodes] = np.concatenate([sets.dag.sources, own])
+    read[: count + nodes] = np.concatenate([sets.dag.targets, own])
+    both = degree[readers[: count + nodes]] * degree[read[: count + nodes]]
+    weight[: count + nodes] = 1 / np.sqrt(both)
+    is_node = (np.arange(high) < nodes).astype(np.float32)
+    return GraphArrays(table, is_node, readers, read, weight, edges)
