@@ -16,7 +16,7 @@ from results_page import all_tables, filled, markdown
 
 from boundmark.datasets.microbatch import models, shapes
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, longest_path
-from boundmark.heuristics.microbatch.tessel import TesselSettings, shorter_repetends
+from boundmark.heuristics.microbatch.tessel import shorter_repetends
 from boundmark.heuristics.microbatch.time_optimal import OutOfTimeError
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.method import Budget
@@ -187,7 +187,7 @@ def least_period(layout: BlockLayout, memory: int, sizes: range) -> tuple[int | 
         return None, True
     period = None
     try:
-        found = shorter_repetends(sample, sizes, Budget(SEARCH_SECONDS), TesselSettings())
+        found = shorter_repetends(sample, sizes, Budget(SEARCH_SECONDS))
         for repetend in found:
             period = repetend.period
     except OutOfTimeError:

@@ -6,8 +6,6 @@ runs of a few operators, so runs move as a whole. For the peak, the sum over all
 between orders of the same peak: most steps change nothing about the peak.
 """
 
-import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +14,8 @@ import numpy.typing as npt
 from numba import types
 
 from boundmark.heuristics.compiling import INTEGERS, compiled, internal
-from boundmark.heuristics.evolution import BrkgaSettings, evolve
+from boundmark.heuristics.effort import Effort
+from boundmark.heuristics.evolution import evolve
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.ordering.constructed import constructed
 from boundmark.heuristics.priority_order import Priorities, topological_order
@@ -226,35 +225,7 @@ def run_brkga_orders(
     def cost(priorities: Priorities) -> int:
         return best.evaluate(topological_order(instance.graph.dag, priorities))
 
-    settings = BrkgaSettings(population, population * generations)
-    evolve(instance.nodes, cost, settings, seed, budget)
-
-
-@dataclass(frozen=True)
-class ReorderSettings:
-    """Settings of `reorder`.
-
-    Attributes
-    ----------
-    hottest, coldest
-        Temperature at the beginning and the end of a round, in units of the best order's mean
-        memory of an operator.
-    rounds
-        Number of rounds, each of which cools down once, from the best order on.
-    mean_length
-        Mean length of a run; lengths are geometrically distributed.
-    steps
-        Steps between two looks at the clock.
-    """
-
-    hottest: float = 2.0
-    coldest: float = 0.001
-    rounds: int = 4
-    mean_length: float = 4.0
-    steps: int = 1000
-
-
-DEFAULTS = ReorderSettings()
+    evolve(instance.nodes, cost, population, population * generations, seed, budget)
 
 
 def run_reorder(
@@ -263,7 +234,6 @@ def run_reorder(
     seed: int,
     progress: Progress,
     evaluations: int,
-    settings: ReorderSettings = DEFAULTS,
     **params: Any,
 ) -> None:
     """Report the simple methods' orders, then improve the best one by annealing.
@@ -281,29 +251,31 @@ def run_reorder(
         return
     generator = np.random.default_rng(seed)
     weight = nodes if instance.metric == "peak" else 0
-    time, done, current_round = budget.remaining(), 0, -1
+    effort, current_round = Effort(budget, evaluations or None), -1
     current = best.solution.order.copy()
-    while not budget.is_spent() and (not evaluations or done < evaluations):
-        spent = done / evaluations if evaluations else 1 - budget.remaining() / time
-        cooled, new_round = math.modf(spent * settings.rounds)
+    while not effort.is_spent():
+        # Temperatures are in units of the best order's mean memory of an operator; each round
+        # begins with the best order.
+        new_round, heat = effort.cooled(rounds=4, hottest=2.0, coldest=0.001)
         if new_round > current_round:
-            current_round, current = int(new_round), best.solution.order.copy()
-        steps = min(settings.steps, evaluations - done) if evaluations else settings.steps
+            current_round, current = new_round, best.solution.order.copy()
+        # Between two looks at the clock.
+        steps = effort.take(1000)
         peak, total = peak_and_sum(best.solution.order, best.tensors)
-        heat = settings.hottest * (settings.coldest / settings.hottest) ** cooled
         temperature = heat * (weight * peak + total) / nodes
         found = current.copy()
         allowed = temperature * generator.exponential(size=steps)
-        moves = random_runs(nodes, steps, generator, settings.mean_length)
+        moves = random_runs(nodes, steps, generator)
         anneal(weight, current, found, moves, allowed, best.tensors)
         best.evaluate(found)
-        done += steps
 
 
-def random_runs(
-    nodes: int, steps: int, generator: np.random.Generator, mean_length: float
-) -> IntArray:
-    """Return begin, middle and end of two neighbouring runs for each step, shape (steps, 3)."""
+def random_runs(nodes: int, steps: int, generator: np.random.Generator) -> IntArray:
+    """Return begin, middle and end of two neighbouring runs for each step, shape (steps, 3).
+
+    Lengths are geometrically distributed.
+    """
+    mean_length = 4.0
     lengths = generator.geometric(min(1.0, 1 / min(mean_length, nodes / 2)), (steps, 2))
     lengths = np.minimum(lengths, max(1, nodes // 2))
     middle = 1 + generator.integers(0, nodes - 1, steps)

@@ -29,7 +29,7 @@ BRKGA = tuple(
         problem="pipeline",
         kind="heuristic",
         summary="Genetic search over topological orders, each segmented ([MTPP24], Algorithm 2).",
-        run=Deferred("boundmark.heuristics.pipeline.brkga:run"),
+        run=Deferred("boundmark.heuristics.pipeline.slicegraph:run_brkga"),
         params={"population": population, "generations": generations},
         seeded=True,
     )
@@ -42,7 +42,7 @@ MLA = tuple(
         problem="pipeline",
         kind="heuristic",
         summary=f"Segmentation of a linear arrangement, {weight} ([MTPP24], Appendix C.1).",
-        run=Deferred("boundmark.heuristics.pipeline.linear_arrangement:run"),
+        run=Deferred("boundmark.heuristics.pipeline.slicegraph:run_mla"),
         params={"weighted": weighted, "population": 100, "generations": 100},
         seeded=True,
     )
@@ -82,7 +82,7 @@ RESLICE = Method(
     problem="pipeline",
     kind="heuristic",
     summary="Local search that segments orders consistent with the current partition again.",
-    run=Deferred("boundmark.heuristics.pipeline.reslice:run"),
+    run=Deferred("boundmark.heuristics.pipeline.slicegraph:run_reslice"),
     params={"evaluations": 0},
     seeded=True,
 )

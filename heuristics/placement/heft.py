@@ -8,7 +8,6 @@ topological order; and where memory is short, it has prices; several are tried.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -113,35 +112,11 @@ def run_peft(
         best.evaluate(with_all_placed(instance, left_over))
 
 
-@dataclass(frozen=True)
-class PriceSettings:
-    """Settings of the prices of memory, which are drawn where memory is short.
-
-    Attributes
-    ----------
-    lowest, highest
-        Range of prices, in units of the mean work per byte; their logarithms are uniform.
-    priced
-        Probability that a device has a price at all.
-    alike
-        Probability that equal devices have equal prices.
-    """
-
-    lowest: float = 0.05
-    highest: float = 5.0
-    priced: float = 0.7
-    alike: float = 0.5
-
-
-DEFAULTS = PriceSettings()
-
-
 def looking_ahead(
     instance: PlacementInstance,
     arrays: PlacementArrays,
     trials: int,
     generator: np.random.Generator,
-    settings: PriceSettings = DEFAULTS,
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield placements and the priorities in whose order they were found, both shape (n,).
 
@@ -163,9 +138,7 @@ def looking_ahead(
     sequences = (graph.dag.topological_order.copy(), by_rank(instance, mean_ranks(instance)))
     is_short = graph.memory.sum() > graph.capacity.min()
     for trial in range(-len(sequences), trials if is_short else 0):
-        prices = (
-            _draw_prices(instance, generator, settings) if trial >= 0 else np.zeros(graph.devices)
-        )
+        prices = _draw_prices(instance, generator) if trial >= 0 else np.zeros(graph.devices)
         charge = np.rint(graph.memory[:, None] * prices).astype(np.int64)
         handicap = charge + least_rests(arrays, charge)
         devices, starts = np.full((2, graph.nodes), -1, dtype=np.int64)
@@ -177,16 +150,19 @@ def looking_ahead(
 
 
 def _draw_prices(
-    instance: PlacementInstance, generator: np.random.Generator, settings: PriceSettings
+    instance: PlacementInstance, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """Draw the ticks per byte of each device, shape (D,)."""
+    # Range of prices, in units of the mean work per byte; their logarithms are uniform.
+    lowest, highest = np.log(0.05), np.log(5.0)
+    # Probabilities that a device has a price at all, and that equal devices have equal prices.
+    priced, alike = 0.7, 0.5
     graph = instance.graph
     work = np.where(graph.is_supported, graph.duration, graph.duration.max()).min(axis=1).sum()
     group = np.arange(graph.devices)
-    if generator.random() < settings.alike:
+    if generator.random() < alike:
         rows = np.stack([graph.capacity, graph.duration.sum(axis=0)], axis=1)
         group = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-    lowest, highest = np.log(settings.lowest), np.log(settings.highest)
     exponents = generator.uniform(lowest, highest, graph.devices)
-    prices = np.exp(exponents) * (generator.random(graph.devices) < settings.priced)
+    prices = np.exp(exponents) * (generator.random(graph.devices) < priced)
     return np.asarray(work / max(1, graph.memory.sum()) * prices[group])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.evolution import BrkgaSettings, Keys, evolve
+from boundmark.heuristics.evolution import Keys, evolve
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room, with_room
@@ -51,8 +51,8 @@ def run(
         devices, priority = code.decoded(keys)
         return NO_COST if devices is None else best.evaluate(np.array(devices), priority)
 
-    settings = BrkgaSettings(population, population * generations)
-    evolve(2 * instance.nodes, makespan, settings, seed, budget, initial)
+    evaluations = population * generations
+    evolve(2 * instance.nodes, makespan, population, evaluations, seed, budget, initial)
     if best.cost == NO_COST:
         raise UnsupportedError("no placement was found for which the devices have room.")
 

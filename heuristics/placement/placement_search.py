@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import has_room, leaving_room
@@ -30,25 +31,6 @@ from boundmark.problems.placement import PlacementGraph, PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
 
 
-@dataclass(frozen=True)
-class RepeatSettings:
-    """Settings of the search for periods.
-
-    Attributes
-    ----------
-    least
-        Part of all operators that have a twin one period on, for a period to count.
-    longest
-        Longest period; to look for all takes time with the square of the operators.
-    most_periods
-        Periods that are looked for, each among the operators for which none before has counted.
-    """
-
-    least: float = 0.2
-    longest: int = 2000
-    most_periods: int = 3
-
-
 class Repeats:
     """Twins of operators, by their places in topological order.
 
@@ -58,13 +40,13 @@ class Repeats:
         Of each place, 0 if nothing is repeated there, shape (n,).
     """
 
-    def __init__(self, graph: PlacementGraph, settings: RepeatSettings = RepeatSettings()) -> None:
+    def __init__(self, graph: PlacementGraph) -> None:
         order = graph.dag.topological_order
         self.order = order
         self.place = np.empty(graph.nodes, dtype=np.int64)
         self.place[order] = np.arange(graph.nodes)
         self.kind = kinds(graph)[order]
-        self.period = periods(self.kind, settings)
+        self.period = periods(self.kind)
 
     @property
     def are_most(self) -> bool:
@@ -97,18 +79,24 @@ def kinds(graph: PlacementGraph) -> IntArray:
     return np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
-def periods(kind: IntArray, settings: RepeatSettings = RepeatSettings()) -> IntArray:
+def periods(kind: IntArray) -> IntArray:
     """Return the period of each place, 0 for none, shape (n,).
 
     A period is the distance at which most operators meet one of their own kind. Of layers in a row,
     that is the length of one.
     """
+    # Part of all operators that have a twin one period on, for a period to count.
+    least = 0.2
+    # To look for all periods takes time with the square of the operators.
+    longest = 2000
+    # Periods that are looked for, each among the operators for which none before has counted.
+    most_periods = 3
     n = len(kind)
     found = np.zeros(n, dtype=np.int64)
-    for _ in range(settings.most_periods):
+    for _ in range(most_periods):
         is_open = found == 0
-        best, most = 0, max(1, int(settings.least * n))
-        for period in range(2, min(settings.longest, n // 2) + 1):
+        best, most = 0, max(1, int(least * n))
+        for period in range(2, min(longest, n // 2) + 1):
             is_met = (kind[period:] == kind[:-period]) & is_open[period:] & is_open[:-period]
             count = int(np.count_nonzero(is_met))
             if count > most:
@@ -127,32 +115,16 @@ class PlacementSearchSettings:
 
     Attributes
     ----------
-    hottest, coldest
-        Temperature at the beginning and the end of a round, in units of the best makespan.
-    rounds
-        Number of rounds, each of which cools down once, from the best placement on.
     to_neighbour
         Probability that a step moves one operator to the device of one that it shares a tensor
         with, instead of a run of operators.
-    joined
-        Probability that a run moves to the device of the operator before or behind it.
-    short, mean_length, longest
-        Probability that a run is short, and its mean length then; the length of the longest runs,
-        as a fraction of all operators.
     repeated
         Probability that a step is made in all layers like its own.
     copied
         Probability that a step gives all layers the devices that a run of operators has in one.
     """
 
-    hottest: float = 0.005
-    coldest: float = 0.0002
-    rounds: int = 4
     to_neighbour: float = 0.4
-    joined: float = 0.5
-    short: float = 0.5
-    mean_length: float = 4.0
-    longest: float = 0.25
     repeated: float = 0.5
     copied: float = 0.1
 
@@ -185,10 +157,11 @@ def moved(
         changed[first] = changed[second]
         run = np.array([first])
     else:
-        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator, settings)
+        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator)
         order = graph.dag.topological_order
         run = order[at : at + length]
-        if generator.random() < settings.joined:
+        # Half of the runs move to the device of the operator before or behind them.
+        if generator.random() < 0.5:
             beside = at - 1 if generator.random() < 0.5 else min(graph.nodes - 1, at + length)
             changed[run] = devices[order[beside]]
         else:
@@ -229,11 +202,11 @@ def _copied(
     return None if is_same or not has_room(instance, changed) else changed
 
 
-def _length(nodes: int, generator: np.random.Generator, settings: PlacementSearchSettings) -> int:
-    """Draw the number of operators of a run."""
-    if generator.random() < settings.short:
-        return 1 + int(generator.exponential(settings.mean_length) * generator.exponential())
-    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, settings.longest * nodes)))))
+def _length(nodes: int, generator: np.random.Generator) -> int:
+    """Draw the number of operators of a run: half are short, the longest a quarter of all."""
+    if generator.random() < 0.5:
+        return 1 + int(generator.exponential(4.0) * generator.exponential())
+    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, 0.25 * nodes)))))
 
 
 def anneal(
@@ -242,7 +215,6 @@ def anneal(
     budget: Budget,
     evaluations: int,
     generator: np.random.Generator,
-    settings: PlacementSearchSettings = DEFAULTS,
 ) -> None:
     """Improve the best placement until the steps are used up or the budget ends.
 
@@ -251,22 +223,20 @@ def anneal(
     evaluations
         Number of steps; 0 for as many as the budget allows. The cooling follows it or the clock.
     """
-    time = budget.remaining()
-    done, current_round = 0, -1
+    effort, current_round = Effort(budget, evaluations or None), -1
     layers = Repeats(instance.graph)
     repeats = layers if layers.are_most else None
     current, cost, priority = best.solution.devices, best.cost, best.priority
-    while not budget.is_spent() and best.cost > 0 and (not evaluations or done < evaluations):
-        spent = done / evaluations if evaluations else 1 - budget.remaining() / time
-        progress, new_round = math.modf(spent * settings.rounds)
+    while not effort.is_spent() and best.cost > 0:
+        # Temperatures are in units of the best makespan; each round begins with the best placement.
+        new_round, heat = effort.cooled(rounds=4, hottest=0.005, coldest=0.0002)
         if new_round > current_round:
-            current_round = int(new_round)
+            current_round = new_round
             current, cost, priority = best.solution.devices, best.cost, best.priority
-        done += 1
-        changed = moved(instance, current, generator, settings, repeats)
+        effort.take(1)
+        changed = moved(instance, current, generator, repeats=repeats)
         if changed is None:
             continue
-        heat = settings.hottest * (settings.coldest / settings.hottest) ** progress
         temperature = heat * best.cost
         makespan = best.evaluate(changed, priority)
         if makespan <= cost + temperature * generator.exponential():
@@ -280,7 +250,6 @@ def run(
     seed: int,
     progress: Progress,
     evaluations: int,
-    settings: PlacementSearchSettings = DEFAULTS,
     **params: Any,
 ) -> None:
     """Report the simple methods' placements, then improve the best one by annealing."""
@@ -294,4 +263,4 @@ def run(
     if best.cost == NO_COST:
         raise UnsupportedError("no placement was found for which the devices have room.")
     if instance.graph.devices > 1:
-        anneal(instance, best, budget, evaluations, np.random.default_rng(seed), settings)
+        anneal(instance, best, budget, evaluations, np.random.default_rng(seed))

@@ -12,7 +12,7 @@ plans fit that would not fit otherwise. As in the paper, it is the one with the 
 over all operators on a single device, whatever the plan.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,19 +127,6 @@ def run_geneflow(
         raise UnsupportedError("no generation has a plan that fits into the devices' memory.")
 
 
-@dataclass(frozen=True)
-class MemoriaNovaSettings:
-    """Settings of `memorianova`.
-
-    Attributes
-    ----------
-    ordering
-        Part of the time for the order, at most.
-    """
-
-    ordering: float = 0.3
-
-
 def run_memorianova(
     instance: SlicingInstance,
     budget: Budget,
@@ -147,7 +134,6 @@ def run_memorianova(
     progress: Progress,
     population: int,
     generations: int,
-    settings: MemoriaNovaSettings = MemoriaNovaSettings(),
     **params: Any,
 ) -> None:
     """Report the plans of `geneflow` for the operators in the order that `btsearch` found.
@@ -157,7 +143,8 @@ def run_memorianova(
     UnsupportedError
         If no generation has a plan that fits into memory.
     """
-    order = least_memory_order(instance.graph, budget.part(settings.ordering))
+    # Part of the time for the order, at most.
+    order = least_memory_order(instance.graph, budget.part(0.3))
     ordered = replace(instance, graph=instance.graph.in_order(order.tolist()))
     run_geneflow(ordered, budget, seed, _InOrder(progress, order), population, generations)
 

@@ -7,7 +7,6 @@ that it reads, or moves a boundary in a run of operators. Runs matter: a single 
 devices than its neighbours mostly pays for communication twice.
 """
 
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
@@ -94,42 +93,12 @@ def run_best_response(
     best.evaluate(vectors)
 
 
-@dataclass(frozen=True)
-class SliceSearchSettings:
-    """Settings of `slice-search`.
-
-    Attributes
-    ----------
-    hottest
-        Initial temperatures of the rounds in turn, in units of the best latency. Hot rounds get
-        from one device to many and back, cold ones move single boundaries.
-    coldest
-        Final temperature of every round, in units of the best latency.
-    first_steps, growth, most_steps
-        Steps of the first round, the factor by which each round has more than the one before, and
-        the largest number of steps.
-    afforded
-        Largest length of a round, as a fraction of the steps for which there seems to be time.
-    """
-
-    hottest: tuple[float, ...] = (0.01, 0.1, 0.001)
-    coldest: float = 0.00001
-    first_steps: int = 20_000
-    growth: int = 2
-    most_steps: int = 2_000_000
-    afforded: float = 0.5
-
-
-DEFAULTS = SliceSearchSettings()
-
-
 def run_slice_search(
     instance: SlicingInstance,
     budget: Budget,
     seed: int,
     progress: Progress,
     evaluations: int,
-    settings: SliceSearchSettings = DEFAULTS,
     **params: Any,
 ) -> None:
     """Report simple plans, then improve the best by best responses and rounds of annealing."""
@@ -149,7 +118,10 @@ def run_slice_search(
         best_responses(best.arrays, fractions, vectors, budget)
         best.evaluate(vectors)
     vectors = starts[-1].copy()
-    steps, done, hottest = settings.first_steps, 0, cycle(settings.hottest)
+    # Temperatures are in units of the best latency. Hot rounds get from one device to many and
+    # back, cold ones move single boundaries.
+    hottest, coldest = cycle((0.01, 0.1, 0.001)), 0.00001
+    steps, growth, most_steps, done = 20_000, 2, 2_000_000, 0
     while not budget.is_spent() and best.cost and (not evaluations or done < evaluations):
         steps = min(steps, evaluations - done) if evaluations else steps
         began = budget.remaining()
@@ -165,16 +137,16 @@ def run_slice_search(
         penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
         anneal(
             best.arrays, fractions, vectors, steps, max(1.0, next(hottest) * scale),
-            settings.coldest * scale, penalty,
+            coldest * scale, penalty,
             int(generator.integers(2**31)),
         )  # fmt: skip
         best.evaluate(vectors)
         done += steps
         affordable = steps * budget.remaining() / max(began - budget.remaining(), 1e-9)
-        steps = min(settings.most_steps, settings.growth * steps)
+        steps = min(most_steps, growth * steps)
         if not evaluations:
-            # The machine may become slower.
-            steps = max(1, min(steps, int(settings.afforded * affordable)))
+            # Half of what there seems to be time for: the machine may become slower.
+            steps = max(1, min(steps, int(0.5 * affordable)))
     _require(best)
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
-from boundmark.heuristics.pipeline.effort import Effort
+from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
-from boundmark.heuristics.pipeline.prefix_pool import DEFAULTS, PrefixPool, PrefixPoolSettings
+from boundmark.heuristics.pipeline.pair_cuts import DEFAULTS, PairCutSettings, PrefixPool
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -21,7 +21,7 @@ MORE_THAN_ALL = 2**40
 def pool_of(
     sample: PipelineInstance,
     partitions: list[IntArray],
-    chosen: PrefixPoolSettings = DEFAULTS,
+    chosen: PairCutSettings = DEFAULTS,
 ) -> PrefixPool:
     """Return a pool with the prefixes of some partitions."""
     pool = PrefixPool(sample, kernel_graph(sample.graph), chosen)
@@ -124,7 +124,7 @@ def test_a_full_pool_forgets_what_was_met_long_ago(random_instance) -> None:
     """What was met again stays."""
     sample = random_instance(60, 2, 1)
     first, *others = random_partitions(sample, 200)
-    chosen = PrefixPoolSettings(most_prefixes=10)
+    chosen = PairCutSettings(most_prefixes=10)
     pool = pool_of(sample, [], chosen)
     for stages in others:
         pool.add(first)
@@ -137,7 +137,7 @@ def test_a_full_pool_forgets_what_was_met_long_ago(random_instance) -> None:
 def test_bits_limit_a_pool_of_large_graphs(random_instance) -> None:
     """Memory is what counts."""
     sample = random_instance(64, 8, 1)
-    pool = pool_of(sample, random_partitions(sample, 50), PrefixPoolSettings(most_bits=64 * 20))
+    pool = pool_of(sample, random_partitions(sample, 50), PairCutSettings(most_bits=64 * 20))
     assert len(pool) <= 20
 
 

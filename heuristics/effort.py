@@ -1,5 +1,6 @@
 """The effort of a search: evaluations or, without a number of these, time."""
 
+import math
 from dataclasses import dataclass
 
 from boundmark.problems.method import Budget
@@ -35,6 +36,19 @@ class Effort:
     def is_spent(self) -> bool:
         """Whether the evaluations or the time are used up."""
         return self.budget.is_spent() or self.done == self.evaluations
+
+    def cooled(self, rounds: int, hottest: float, coldest: float) -> tuple[int, float]:
+        """Return the number of the round of annealing, and its temperature at this time.
+
+        Parameters
+        ----------
+        rounds
+            Into how many equal ones the effort is divided, each of which cools down once.
+        hottest, coldest
+            Temperature at the beginning and the end of a round.
+        """
+        within, number = math.modf(self.spent() * rounds)
+        return int(number), hottest * (coldest / hottest) ** within
 
     def take(self, most: int) -> int:
         """Count up to `most` evaluations as done, and return how many these are."""
