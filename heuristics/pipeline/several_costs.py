@@ -45,10 +45,13 @@ class SeveralCostsSettings:
         Number of weightings that `memetic` searches.
     evaluations
         Evaluations of `memetic` in each.
+    patience
+        Orders per node that are cut without improvement before the search ends.
     """
 
     rounds: int = 6
     evaluations: int = 1500
+    patience: int = 5
 
 
 DEFAULTS = SeveralCostsSettings()
@@ -268,7 +271,7 @@ def run(
         search.offer(search.cut(order))
     _search_weighted(search, budget.part(WEIGHTED_SHARE), seed, generator, settings)
     while not (search.ratio <= 1 or budget.is_spent()):
-        _cut_near_best(search, budget, generator)
+        _cut_near_best(search, budget, generator, settings.patience)
         if not _move_node(search, budget):
             return
 
@@ -327,13 +330,13 @@ def _weighted(search: _Search, weights: npt.NDArray[np.float64]) -> PipelineInst
     return replace(search.instances[0], graph=graph)
 
 
-def _cut_near_best(search: _Search, budget: Budget, generator: np.random.Generator) -> None:
+def _cut_near_best(
+    search: _Search, budget: Budget, generator: np.random.Generator, patience: int
+) -> None:
     """Cut orders around the best partition until none has been better for a while.
 
     A partition that is as good replaces the current one, so that the search drifts.
     """
-    # Orders per node that are cut without improvement.
-    patience = 5
     first, idle = search.instances[0], 0
     stages = in_pipeline_order(first, search.best).stages
     while idle < patience * first.nodes:

@@ -56,7 +56,7 @@ def test_annealing_keeps_orders_topological(peak_weight: int) -> None:
     tensors = tensors_of(LARGER)
     first = LARGER.graph.dag.topological_order
     current, best = first.copy(), first.copy()
-    moves = random_runs(12, 500, np.random.default_rng(1), 4.0)
+    moves = random_runs(12, 500, np.random.default_rng(1))
     least = anneal(peak_weight, current, best, moves, np.full(500, 5.0), tensors)
     for order in (current, best):
         check_order(LARGER.graph, order.tolist())
@@ -68,7 +68,7 @@ def test_annealing_keeps_orders_topological(peak_weight: int) -> None:
 def test_runs_are_neighbours_within_the_order() -> None:
     """Neither is empty, and both are inside."""
     for nodes in (2, 3, 50):
-        begin, middle, end = random_runs(nodes, 200, np.random.default_rng(3), 4.0).T
+        begin, middle, end = random_runs(nodes, 200, np.random.default_rng(3)).T
         assert (begin >= 0).all()
         assert (begin < middle).all()
         assert (middle < end).all()

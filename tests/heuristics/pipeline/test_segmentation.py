@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import reference_segmentation
 from brute_force import cost, stage_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference_segmentation import reference_cost, segment_transfer
 from selection import examples
 
-from boundmark.heuristics.pipeline import reference_segmentation
 from boundmark.heuristics.pipeline import segmentation_kernels as kernels
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
-from boundmark.heuristics.pipeline.reference_segmentation import reference_cost, segment_transfer
 from boundmark.heuristics.pipeline.slicegraph import has_segmentation, segment_order
 from boundmark.problems.pipeline import Partition, PipelineInstance
 

@@ -6,7 +6,7 @@ two-dimensional Fenwick tree at its four corners, one O(n^2) pass that turns the
 a dynamic program that treats all stage counts of a prefix while the prefix's costs are in cache,
 inner loops that vectorise, and no more of the last layer than the one entry that is asked for.
 
-Run ``python -m boundmark.heuristics.pipeline.reference_segmentation`` for a comparison with ours.
+Run ``python -m boundmark.benchmarks.micro.reference_segmentation`` for a comparison with ours.
 """
 
 import time
