@@ -9,10 +9,12 @@ from boundmark.bounds.pipeline.packing.tensors import Tensors
 from boundmark.bounds.pipeline.packing.weighing import Weigher, whole_of
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.datasets.pipeline.regal_style import load
-from boundmark.heuristics.pipeline import MEMETIC
+from boundmark.problems.catalog import methods
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+
+MEMETIC = methods("pipeline")["memetic"]
 
 # Orders segmented by the heuristic whose cost the bound is compared with.
 EVALUATIONS = 2000

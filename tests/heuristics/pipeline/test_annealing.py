@@ -11,9 +11,6 @@ from selection import examples
 
 from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.pipeline import (
-    BRKGA,
-    MEMETIC,
-    RESLICE,
     annealing,
     memetic,
     pair_cuts,
@@ -22,9 +19,11 @@ from boundmark.heuristics.pipeline import (
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings
 from boundmark.heuristics.pipeline.orders import noisy_order
 from boundmark.heuristics.pipeline.slicegraph import segment_order
-from boundmark.problems.catalog import datasets
+from boundmark.problems.catalog import datasets, methods
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+
+MEMETIC, RESLICE = (methods("pipeline")[name] for name in ("memetic", "reslice"))
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
@@ -127,7 +126,7 @@ def test_a_trial_too_short_for_cuts_does_not_decide(
 def test_memetic_beats_evolution(run, random_instance) -> None:
     """At equal evaluations, moves of nodes are worth more than orders."""
     sample = random_instance(100, 8, 2)
-    evolved = run(BRKGA[1], sample, population=50, generations=40)
+    evolved = run(methods("pipeline")["brkga-10000"], sample, population=50, generations=40)
     refined = run(MEMETIC, sample, evaluations=2000)
     assert refined.objectives[-1] < evolved.objectives[-1]
 
