@@ -24,11 +24,10 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.catalog import methods
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Progress
+from boundmark.problems.method import Budget, Progress, require_module
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.graph import OrderingGraph
 from boundmark.problems.slicing import SlicingGraph, SlicingInstance, SlicingPlan
-from boundmark.problems.solver_module import require_module
 
 
 def _with_ends(instance: SlicingInstance, genes: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import is_integer_list
 from boundmark.problems.labels import Naming
 from boundmark.problems.layers.chain import MOST_DEVICES
-from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.problem import Row, SolutionTable
 
 if TYPE_CHECKING:
     from boundmark.problems.layers.instance import LayersInstance

@@ -11,7 +11,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import is_integer_list, is_integer_table
 from boundmark.problems.labels import Naming
 from boundmark.problems.microbatch.layout import BlockLayout
-from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.problem import Row, SolutionTable
 
 if TYPE_CHECKING:
     from boundmark.problems.microbatch.instance import MicrobatchInstance

@@ -22,7 +22,7 @@ from boundmark.problems.json_documents import (
 from boundmark.problems.labels import Naming
 from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.problem import Row, SolutionTable
 from boundmark.problems.stored_instance import StoredInstance
 
 

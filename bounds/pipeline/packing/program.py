@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.problems.solver_module import require_module
+from boundmark.problems.method import require_module
 
 # HiGHS's primal simplex: new columns leave the basis feasible.
 PRIMAL_SIMPLEX = 4
