@@ -21,9 +21,8 @@ from boundmark.heuristics.microbatch.time_optimal import OutOfTimeError
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.earliest_starts import left_shifted
-from boundmark.problems.microbatch.measures import steady_bubble_rate
 from boundmark.problems.microbatch.runtime import Simulation, program_of, simulate
+from boundmark.problems.microbatch.schedule import left_shifted, steady_bubble_rate
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.documents import read_parsed
 from boundmark.reports.stored.store import ResultStore

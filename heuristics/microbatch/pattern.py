@@ -22,8 +22,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repetend, Schedule
-from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import Job, earliest_starts, makespan
 
 # For each device, (block, micro-batch) pairs in the order in which it runs them; a block on several
 # devices is in the order of each of them.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from boundmark.heuristics.microbatch.pattern import DeviceOrders, Pattern, peak_memory
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
-from boundmark.problems.microbatch.partners import backward_partners, forward_partners
+from boundmark.problems.microbatch.layout import backward_partners, forward_partners
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repetend, Schedule
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import makespan
 
 
 def run(

@@ -18,8 +18,7 @@ from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts
-from boundmark.problems.microbatch.measures import peak_memory
+from boundmark.problems.microbatch.schedule import Job, earliest_starts, peak_memory
 
 # Largest horizon of a timeline, in ticks; beyond it, Z3 would start with millions of terms.
 LONGEST_TIMELINE = 4096

@@ -17,8 +17,7 @@ from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import memory_held
-from boundmark.problems.placement.live_memory import peaks
+from boundmark.problems.placement.feasibility import memory_held, peaks
 
 
 def has_room(instance: PlacementInstance, devices: IntArray) -> bool:

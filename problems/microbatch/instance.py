@@ -10,10 +10,14 @@ from boundmark.problems.json_documents import (
     check_edges,
     is_integer_list,
 )
-from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
 from boundmark.problems.microbatch.layout import Block, BlockLayout
-from boundmark.problems.microbatch.measures import makespan
-from boundmark.problems.microbatch.schedule import MOST_MICRO_BATCHES, Schedule
+from boundmark.problems.microbatch.schedule import (
+    MOST_MICRO_BATCHES,
+    Schedule,
+    check_for_every_count,
+    check_schedule,
+    makespan,
+)
 from boundmark.problems.stored_instance import StoredInstance
 from boundmark.problems.ticks import LARGEST_TOTAL
 

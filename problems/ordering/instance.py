@@ -13,8 +13,7 @@ from boundmark.problems.json_documents import (
     check_integer_lists,
 )
 from boundmark.problems.ordering.graph import OrderingGraph
-from boundmark.problems.ordering.memory import memory_while_running
-from boundmark.problems.ordering.order import ExecutionOrder
+from boundmark.problems.ordering.order import ExecutionOrder, memory_while_running
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 PEAK, SUM = METRICS = ("peak", "sum")

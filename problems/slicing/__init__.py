@@ -5,8 +5,7 @@ from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.parameter import IntegerParameter
 from boundmark.problems.problem import CostModel, Problem
 from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
-from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
-from boundmark.problems.slicing.graph import SlicingGraph
+from boundmark.problems.slicing.graph import CHANNELS, HEIGHT, Edge, SlicingGraph
 from boundmark.problems.slicing.instance import SlicingInstance
 from boundmark.problems.slicing.latency import noisy_latencies
 from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan

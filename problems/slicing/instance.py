@@ -10,8 +10,7 @@ from boundmark.problems.json_documents import (
     check_integer_lists,
     check_integer_tables,
 )
-from boundmark.problems.slicing.edge import Edge
-from boundmark.problems.slicing.graph import SlicingGraph
+from boundmark.problems.slicing.graph import Edge, SlicingGraph
 from boundmark.problems.slicing.latency import latency, memory_alone
 from boundmark.problems.slicing.plan import SlicingPlan
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names

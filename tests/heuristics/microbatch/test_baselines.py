@@ -11,7 +11,7 @@ from boundmark.problems.catalog import methods
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Method
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.measures import peak_memory, steady_bubble_rate
+from boundmark.problems.microbatch.schedule import peak_memory, steady_bubble_rate
 from boundmark.problems.problem import solution_document
 
 (

@@ -12,7 +12,7 @@ from boundmark.heuristics.microbatch.tessel import shorter_repetends
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import makespan
 
 
 def last(recorder: Recorder) -> Schedule:

@@ -9,8 +9,7 @@ from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepete
 from boundmark.heuristics.microbatch.tessel import complete, shorten
 from boundmark.heuristics.microbatch.time_optimal import Find
 from boundmark.problems.microbatch import BlockLayout
-from boundmark.problems.microbatch.feasibility import check_for_every_count
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import check_for_every_count, makespan
 
 
 @settings(max_examples=examples(15), deadline=None)

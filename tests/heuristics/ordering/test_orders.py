@@ -17,7 +17,7 @@ from boundmark.heuristics.ordering.search import anneal, peak_and_sum, random_ru
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.ordering import ExecutionOrder
-from boundmark.problems.ordering.memory import check_order, memory_while_running
+from boundmark.problems.ordering.order import check_order, memory_while_running
 
 # Three branches of two operators from 0 to 7.
 BRANCHES = Dag.from_edges(

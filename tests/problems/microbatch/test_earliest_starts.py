@@ -7,7 +7,7 @@ from layouts import shape
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import BlockLayout
-from boundmark.problems.microbatch.earliest_starts import Job, earliest_starts, left_shifted
+from boundmark.problems.microbatch.schedule import Job, earliest_starts, left_shifted
 
 
 def least_starts(layout: BlockLayout, jobs: list[Job]) -> dict[Job, int]:

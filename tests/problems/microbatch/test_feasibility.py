@@ -10,7 +10,7 @@ from boundmark.bounds import checker
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
-from boundmark.problems.microbatch.feasibility import check_schedule, counts_that_decide
+from boundmark.problems.microbatch.schedule import check_schedule, counts_that_decide
 from boundmark.problems.problem import solution_document
 
 V = v_shape()

@@ -1,7 +1,7 @@
 from layouts import shape
 
 from boundmark.problems.microbatch import Block, BlockLayout
-from boundmark.problems.microbatch.partners import backward_partners, forward_partners
+from boundmark.problems.microbatch.layout import backward_partners, forward_partners
 
 
 def test_dependencies_tell_partners() -> None:

@@ -10,8 +10,7 @@ from brute_force_placement import live_instance, live_peaks, optimum
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.placement import PROBLEM, PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import needed_transfers
-from boundmark.problems.placement.live_memory import peaks
+from boundmark.problems.placement.feasibility import needed_transfers, peaks
 from boundmark.problems.problem import solution_document
 
 CHAIN = live_instance(

@@ -9,9 +9,8 @@ from selection import examples
 
 from boundmark.problems.noise import Noise
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import needed_transfers
+from boundmark.problems.placement.feasibility import needed_transfers, noisy_makespans
 from boundmark.problems.placement.graph import tensor_edges
-from boundmark.problems.placement.noisy import noisy_makespans
 
 
 def pushed(

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.problems.dag import Dag
-from boundmark.problems.placement.segments import segments
+from boundmark.problems.placement.schedule import segments
 
 
 def test_a_device_that_is_returned_to_has_a_segment_for_each_visit() -> None:
