@@ -115,7 +115,7 @@ class PlacementInstance(StoredInstance):
     runs one operator, sends one tensor and receives one at a time, all three at once (Equations 4
     to 8), and has room for the memory of all its operators together (Equation 5). With memory model
     `parameters+outputs`, that includes all that they write; with `parameters+live`, a device has
-    room for that besides, as long as it is live there (see `live_memory`).
+    room for that besides, as long as it is live there (see `feasibility`).
 
     Attributes
     ----------

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.assignment import LayerAssignment
-from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tools.option_texts import integer, read_options
 
 _OPTIONS = {
