@@ -302,7 +302,7 @@ def required_text(table: Mapping[str, Any], field: str, what: str) -> str:
     Raises
     ------
     InvalidInputError
-        If it is missing, empty or no required_text.
+        If it is missing, empty or no text.
     """
     value = required(table, field, what)
     if not isinstance(value, str) or not value.strip():
