@@ -231,6 +231,9 @@ class Problem:
         What an instance needs beside.
     instance
         Makes an instance, from what `adapt` returned and all parameters by name.
+    instance_from_json, solution_from_json
+        Read what `to_json` wrote; raise `InvalidInputError` if a field is missing, or is not what
+        the format says.
     immediate
         Methods that `boundmark solve` runs first, in its own process, each with the parameters that
         differ from its defaults. They end within a second on usual instances, and import nothing

@@ -5,6 +5,8 @@ forward and one backward block in turn ([DAPPLE21]); `1f1b-plus` with distribute
 ([TESSEL24]). `zb-h1`: split backward blocks fill the bubbles of 1F1B ([ZEROBUBBLE24]).
 """
 
+from bisect import bisect_left
+
 import numpy as np
 
 from boundmark.heuristics.microbatch.merging import has_chain, merge_orders
@@ -121,13 +123,11 @@ def run_gpipe(instance: MicrobatchInstance, budget: Budget, seed: int, progress:
             "GPipe ends with a flush and repeats nothing; expected a number of micro-batches."
         )
     layout = instance.layout
-    fitting, too_many = 0, instance.micro_batches + 1
-    while too_many - fitting > 1:
-        middle = (fitting + too_many) // 2
-        if fits(instance, order_group(layout, 0, middle)):
-            fitting = middle
-        else:
-            too_many = middle
+    fitting = bisect_left(
+        range(1, instance.micro_batches + 1),
+        True,
+        key=lambda count: not fits(instance, order_group(layout, 0, count)),
+    )
     if not fitting:
         raise UnsupportedError("one micro-batch holds more than the capacity of a device.")
     orders: list[list[tuple[int, int]]] = [[] for _ in range(layout.devices)]

@@ -11,6 +11,7 @@ start times.
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,13 +45,7 @@ def find_earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batche
 
 
 def _find_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
-    """Return one sequence of all jobs that agrees with all orders and dependencies.
-
-    Raises
-    ------
-    UnsupportedError
-        If there is none.
-    """
+    """Return one sequence of all jobs that agrees with all orders and dependencies."""
     producers = [layout.dag.producers_of(i).tolist() for i in range(layout.dag.nodes)]
     consumers = [layout.dag.consumers_of(i).tolist() for i in range(layout.dag.nodes)]
     sequence: dict[Job, None] = {}
@@ -222,17 +217,12 @@ def shortest_period(layout: BlockLayout, pattern: Pattern) -> int:
     """
     conditions = _in_repetition(layout, pattern)
     size = len(layout.blocks)
-    shortest = max(layout.loads)
-    longest = int(layout.durations.sum())
-    if _earliest(conditions, longest, size) is None:
+    periods = range(max(layout.loads), int(layout.durations.sum()))
+    if _earliest(conditions, periods.stop, size) is None:
         raise UnsupportedError("devices would wait for each other for ever with this order.")
-    while shortest < longest:
-        middle = (shortest + longest) // 2
-        if _earliest(conditions, middle, size) is None:
-            shortest = middle + 1
-        else:
-            longest = middle
-    return shortest
+    return periods.start + bisect_left(
+        periods, True, key=lambda period: _earliest(conditions, period, size) is not None
+    )
 
 
 def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:

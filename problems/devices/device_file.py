@@ -268,13 +268,7 @@ def as_table(value: Any) -> Mapping[str, Any]:
 
 
 def check_fields(table: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse unknown fields, which are mostly misspelt ones.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is one.
-    """
+    """Refuse unknown fields, which are mostly misspelt ones."""
     for field in table:
         if field not in known:
             near = difflib.get_close_matches(field, known, n=2)

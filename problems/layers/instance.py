@@ -64,13 +64,7 @@ class LayerAssignment:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LayerAssignment":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If devices are missing or no list of integers.
-        """
+        """Read the JSON that `to_json` wrote."""
         devices = value.get("devices")
         if not is_integer_list(devices) or not devices:
             raise InvalidInputError("devices of the solution is not a list of integers.")
@@ -465,13 +459,7 @@ class LayersInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LayersInstance":
-        """Read the JSON that `to_json` wrote; layers and devices get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; layers and devices get their numbers as names."""
         cls.check_head(value, FIELDS, (*_LISTS, *_TABLES, "tied"))
         check_integer_lists(value, _LISTS)
         check_integer_tables(value, (*_TABLES, "tied"))

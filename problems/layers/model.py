@@ -54,13 +54,7 @@ class Workload:
     smallest_tensor_parallel: int = 1
 
     def require(self, needs_context: bool = True) -> None:
-        """Refuse a workload without an option that a transformer's costs depend on.
-
-        Raises
-        ------
-        InvalidInputError
-            For the first of phase, batch and context that is missing.
-        """
+        """Refuse a workload without an option that a transformer's costs depend on."""
         if self.phase == AS_GIVEN:
             raise InvalidInputError(
                 "phase is not given; expected prefill, decode or training for a model's "

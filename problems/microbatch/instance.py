@@ -172,13 +172,7 @@ class MicrobatchInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "MicrobatchInstance":
-        """Read the JSON that `to_json` wrote; blocks get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; blocks get their numbers as names."""
         cls.check_head(value, FIELDS, FIELDS[1:])
         columns = [value[field] for field in ("kinds", "duration", "memory", "device_sets")]
         if len({len(column) for column in columns}) != 1:

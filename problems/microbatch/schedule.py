@@ -121,13 +121,7 @@ class Schedule:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Schedule":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing or malformed.
-        """
+        """Read the JSON that `to_json` wrote."""
         starts, repetend = value.get("starts"), value.get("repetend")
         if not is_integer_table(starts) or not _is_in_time(starts):
             raise InvalidInputError("starts of the solution is not a table of integers up to 2^60.")

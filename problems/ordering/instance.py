@@ -131,13 +131,7 @@ class OrderingInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "OrderingInstance":
-        """Read the JSON that `to_json` wrote; operators get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; operators get their numbers as names."""
         cls.check_head(value, FIELDS, _LISTS)
         check_integer_lists(value, ("size", "producer", "kept", "parameter_size"))
         check_groups(value, ("consumers", "overwrites"))

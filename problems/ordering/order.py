@@ -44,13 +44,7 @@ class ExecutionOrder:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ExecutionOrder":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If the order is missing or is no list of integers.
-        """
+        """Read the JSON that `to_json` wrote."""
         order = value.get("order")
         if not is_integer_list(order):
             raise InvalidInputError("order of the solution is not a list of integers.")

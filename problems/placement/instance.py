@@ -36,13 +36,7 @@ FEATURE_FIELDS = ("op_types", "output_shapes")
 
 
 def check_described(graph: PlacementGraph) -> None:
-    """Refuse a graph without types of operators and shapes of outputs.
-
-    Raises
-    ------
-    InvalidInputError
-        If it does not.
-    """
+    """Refuse a graph without types of operators and shapes of outputs."""
     if not graph.op_types or not graph.output_shapes:
         raise InvalidInputError(
             "features is 'operators', and the graph does not say its operators' types and output "
@@ -296,13 +290,7 @@ class PlacementInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PlacementInstance":
-        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names."""
         cls.check_head(value, FIELDS, FIELDS[1:], (*FEATURE_FIELDS, *LIVE_FIELDS, "fusion"))
         check_integer_lists(value, ("memory", "capacity", "producer", "size"))
         check_integer_tables(value, ("duration", "times"))

@@ -63,13 +63,7 @@ class PlacementSchedule:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PlacementSchedule":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing or malformed.
-        """
+        """Read the JSON that `to_json` wrote."""
         devices, starts, transfers = (
             value.get(field) for field in ("devices", "starts", "transfers")
         )

@@ -1,8 +1,9 @@
 """A model's operators as slicing needs them: lengths, costs on devices, memory, and the router."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -379,17 +380,18 @@ def check_each_operator_fits(graph: SlicingGraph) -> None:
         length = int(graph.length[operator])
         if _room(graph, operator, capacity) >= length:
             continue
-        low, high = 0, least_memory(graph, operator, length)
-        while low + 1 < high:
-            more = (low + high) // 2
-            if _room(graph, operator, [limit + more for limit in capacity]) >= length:
-                high = more
-            else:
-                low = more
+        needed = range(1, least_memory(graph, operator, length))
+        more = needed.start + bisect_left(needed, True, key=partial(_fits_with, graph, operator))
         raise NoRoomError(
             f"no slicing of operator {name!r} meets the memory limits {capacity}: each device "
-            f"would need at least {high} bytes more."
+            f"would need at least {more} bytes more."
         )
+
+
+def _fits_with(graph: SlicingGraph, operator: int, more: int) -> bool:
+    """Whether an operator fits on all devices together if each has so many bytes more."""
+    capacity = [limit + more for limit in graph.capacity.tolist()]
+    return _room(graph, operator, capacity) >= graph.length[operator]
 
 
 def _room(graph: SlicingGraph, operator: int, capacity: list[int]) -> int:
@@ -397,14 +399,8 @@ def _room(graph: SlicingGraph, operator: int, capacity: list[int]) -> int:
     length = int(graph.length[operator])
     room = 0
     for limit in capacity:
-        low, high = 0, length + 1
-        while low + 1 < high:
-            width = (low + high) // 2
-            if least_memory(graph, operator, width) <= limit:
-                low = width
-            else:
-                high = width
-        room += low
+        least = partial(least_memory, graph, operator)
+        room += bisect_right(range(1, length + 1), limit, key=least)
         if room >= length:
             break
     return room

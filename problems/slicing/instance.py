@@ -110,13 +110,7 @@ class SlicingInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SlicingInstance":
-        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names."""
         cls.check_head(value, FIELDS, FIELDS[:-1])
         check_integer_lists(value, (*LISTS, *RATES))
         check_integer_tables(value, TABLES)

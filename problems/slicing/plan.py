@@ -49,13 +49,7 @@ class SlicingPlan:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SlicingPlan":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If vectors are missing or malformed, or the order is malformed.
-        """
+        """Read the JSON that `to_json` wrote."""
         vectors = value.get("vectors")
         if not is_integer_table(vectors) or not vectors:
             raise InvalidInputError(

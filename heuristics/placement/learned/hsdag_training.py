@@ -1,7 +1,7 @@
 """HSDAG's policy on one graph, and its training: as printed, and by advantages. Needs JAX."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -171,8 +171,8 @@ def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
         buffer = policy.Buffer(nothing, kept, group_of, allowed, chosen, is_group, weight)
         for _ in range(agent.settings.updates):
             agent.moments = policy.shared_update(
-                agent.moments, agent.updates, agent.graph, buffer,
-                agent.settings.learning_rate, agent.settings.entropy,
+                agent.moments, agent.updates, agent.settings.learning_rate, agent.graph, buffer,
+                agent.settings.entropy,
             )  # fmt: skip
             agent.updates += 1
 
@@ -192,18 +192,6 @@ def advantages(latencies: Any) -> Any:
     return (better / max(better.std(), 1e-6)).astype(np.float32)
 
 
-class EpisodeStep(NamedTuple):
-    """A step of an episode: its state, its actions and its reward; arrays are padded."""
-
-    state: Any
-    kept: IntArray
-    group_of: IntArray
-    is_allowed: Any
-    chosen: IntArray
-    is_group: Any
-    latency: float
-
-
 def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:
     """Train by [HSDAG24], Algorithm 1: steps in a chain, a buffer, updates.
 
@@ -215,15 +203,15 @@ def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:
         steps = episode(agent, evaluations)
         if len(steps) < agent.settings.steps or not agent.settings.train:
             continue
-        latencies = np.array([step.latency for step in steps])
+        latencies = np.array([step.weight for step in steps])
         first = first or float(latencies[0])
         reward = np.where(np.isfinite(latencies), first / latencies, 0.0) if first else latencies
         weight = discounted(np.nan_to_num(reward), agent.settings.discount)
-        columns: list[Any] = [np.stack(column) for column in list(zip(*steps, strict=True))[:-1]]
-        buffer = policy.Buffer._make([*columns, weight.astype(np.float32)])
+        columns = policy.Buffer._make(map(np.stack, zip(*steps, strict=True)))
+        buffer = columns._replace(weight=weight.astype(np.float32))
         for _ in range(agent.settings.updates):
             agent.moments = policy.chained_update(
-                agent.moments, agent.updates, agent.graph, buffer, agent.settings.learning_rate
+                agent.moments, agent.updates, agent.settings.learning_rate, agent.graph, buffer
             )
             agent.updates += 1
 
@@ -237,8 +225,11 @@ def discounted(rewards: Any, discount: float) -> Any:
     return rewards * discount ** np.arange(1, len(rewards) + 1)
 
 
-def episode(agent: Agent, evaluations: Evaluations) -> list[EpisodeStep]:
-    """Return the steps of an episode from the first state on, fewer if evaluations run out."""
+def episode(agent: Agent, evaluations: Evaluations) -> list[policy.Buffer]:
+    """Return the steps of an episode from the first state on, fewer if evaluations run out.
+
+    Each is a buffer's row, with its latency in the weight's place.
+    """
     parameters, steps = agent.parameters, []
     state = policy.transform(parameters, agent.graph)
     for _ in range(agent.settings.steps):
@@ -253,6 +244,6 @@ def episode(agent: Agent, evaluations: Evaluations) -> list[EpisodeStep]:
         chosen = agent.draw(logits)
         latency = evaluations.latency(agent.operators(chosen, group_of))
         is_group = (np.arange(agent.high) < groups.groups).astype(np.float32)
-        steps.append(EpisodeStep(state, kept, group_of, allowed, chosen, is_group, latency))
+        steps.append(policy.Buffer(state, kept, group_of, allowed, chosen, is_group, latency))
         state = following
     return steps

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.example_libraries import optimizers
 
 from boundmark.heuristics.placement.learned.graphs import (
     ColocatedGraph,
@@ -37,6 +36,7 @@ from boundmark.heuristics.placement.learned.neural_layers import (
     initial_layers,
     parameters_of,
     perceptron,
+    updating,
 )
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
@@ -152,16 +152,9 @@ def loss(parameters: Parameters, graph: PlacetoArrays, turns: Turns) -> Array:
     return -(jax.vmap(one)(*turns[:4]) * turns.weight).sum()
 
 
-def _update(
-    moments: Array, number: Array, graph: PlacetoArrays, turns: Turns, rate: Array
-) -> Array:
-    _, change, parameters_of = optimizers.adam(lambda _: rate)
-    return change(number, jax.grad(loss)(parameters_of(moments), graph, turns), moments)
-
-
 # Compiled once for each size of a graph.
 score = jax.jit(logits_of)
-update = jax.jit(_update)
+update = updating(loss)
 
 
 def set_costs(instance: PlacementInstance, sets: ColocatedGraph) -> FloatTable:
@@ -244,7 +237,7 @@ def train(
         returns = discounted_sums(rewards)
         weight = np.zeros(len(turns.weight), dtype=np.float32)
         weight[: sets.nodes] = average.differences(returns, returns)
-        moments = update(moments, number, graph, turns._replace(weight=weight), learning_rate)
+        moments = update(moments, number, learning_rate, graph, turns._replace(weight=weight))
         number += 1
 
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.example_libraries import optimizers
 
 from boundmark.heuristics.placement.learned.graphs import (
     FeatureChoice,
@@ -37,6 +36,7 @@ from boundmark.heuristics.placement.learned.neural_layers import (
     dense,
     initial_layers,
     parameters_of,
+    updating,
 )
 from boundmark.problems.placement import PlacementInstance
 
@@ -170,22 +170,9 @@ def loss(parameters: Parameters, graph: GraphArrays, is_allowed: Array, batch: P
     return -(jax.vmap(one)(batch.chosen) * batch.weight).mean()
 
 
-def _update(
-    moments: Array,
-    number: Array,
-    graph: GraphArrays,
-    is_allowed: Array,
-    batch: Placements,
-    rate: Array,
-) -> Array:
-    _, change, parameters_of = optimizers.adam(lambda _: rate)
-    slope = jax.grad(loss)(parameters_of(moments), graph, is_allowed, batch)
-    return change(number, slope, moments)
-
-
 # Compiled once for each size of a graph.
 draw = jax.jit(_draw)
-update = jax.jit(_update)
+update = updating(loss)
 
 
 def train(
@@ -231,5 +218,5 @@ def train(
         known = [x if np.isfinite(x) else NO_ROOM * max(worst, 1.0) for x in latencies]
         weight = average.advantages(-np.sqrt(known)).astype(np.float32)
         batch = Placements(chosen, weight)
-        moments = update(moments, number, graph, allowed, batch, learning_rate)
+        moments = update(moments, number, learning_rate, graph, allowed, batch)
         number += 1

@@ -293,13 +293,7 @@ def _is_one_part_each(chain: LayerChain) -> set[int]:
 
 
 def _check_virtual(tool: Tool, virtual_stages: int) -> None:
-    """Refuse virtual stages for a tool without them.
-
-    Raises
-    ------
-    InvalidInputError
-        With the tool's name.
-    """
+    """Refuse virtual stages for a tool without them."""
     if virtual_stages > 1 and not tool.has_virtual_stages:
         raise InvalidInputError(
             f"virtual_stages is {virtual_stages}, and {tool.title} gives each device one run of "
@@ -328,13 +322,7 @@ def _visible(chain: LayerChain, solution: LayerAssignment) -> str:
 
 
 def _groups(chain: LayerChain, visible: Sequence[int]) -> list[int]:
-    """Return the devices whose members are visible, in turn.
-
-    Raises
-    ------
-    InvalidInputError
-        If they are no whole groups, or there is no such device.
-    """
+    """Return the devices whose members are visible, in turn."""
     starting = {group[0]: (at, group) for at, group in enumerate(_members(chain))}
     found, left = [], list(visible)
     while left:

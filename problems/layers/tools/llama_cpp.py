@@ -63,13 +63,7 @@ def read_llama(text: str, instance: LayersInstance) -> list[int]:
 
 
 def _refuse_host(given: Mapping[str, str], layers: int) -> None:
-    """Refuse options with which layers are on the CPU, or not whole on a device.
-
-    Raises
-    ------
-    InvalidInputError
-        With the option.
-    """
+    """Refuse options with which layers are on the CPU, or not whole on a device."""
     on_host = {"override": "--override-tensor", "experts": "--cpu-moe"}
     on_host |= {"some experts": "--n-cpu-moe"} if given.get("some experts") != "0" else {}
     for meaning, name in on_host.items():
