@@ -9,7 +9,6 @@ from bisect import bisect_left
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.merging import has_chain, merge_orders
 from boundmark.heuristics.microbatch.pattern import (
     DeviceOrders,
     Pattern,
@@ -25,6 +24,8 @@ from boundmark.heuristics.microbatch.stages import (
     count_in_flight,
     find_stages,
     forward_blocks,
+    has_chain,
+    merge_orders,
     order_stages_alone,
     require_one_stage_per_device,
     stage_turns,

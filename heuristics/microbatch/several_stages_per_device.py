@@ -9,7 +9,6 @@ counted in slots of a few ticks, so that the search does not take longer with mo
 import itertools
 from collections.abc import Mapping, Sequence
 
-from boundmark.heuristics.microbatch.merging import merge_orders
 from boundmark.heuristics.microbatch.pattern import (
     DeviceOrders,
     Pattern,
@@ -22,6 +21,7 @@ from boundmark.heuristics.microbatch.stages import (
     backward_blocks,
     find_stages,
     forward_blocks,
+    merge_orders,
     order_stages_alone,
     require_one_stage_per_device,
 )

@@ -22,7 +22,7 @@ import numpy as np
 from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.room import has_room, leaving_room
+from boundmark.heuristics.placement.room import NO_ROOM, has_room, leaving_room
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
@@ -261,6 +261,6 @@ def run(
         if budget.is_spent():
             return
     if best.cost == NO_COST:
-        raise UnsupportedError("no placement was found for which the devices have room.")
+        raise UnsupportedError(NO_ROOM)
     if instance.graph.devices > 1:
         anneal(instance, best, budget, evaluations, np.random.default_rng(seed))

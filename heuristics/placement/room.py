@@ -19,6 +19,8 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import memory_held, peaks
 
+NO_ROOM = "no placement was found for which the devices have room."
+
 
 def has_room(instance: PlacementInstance, devices: IntArray) -> bool:
     """Whether devices support their operators and have room for them."""
@@ -74,7 +76,7 @@ def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
     if placed is None:
         placed = packed(instance, devices)
         if placed is None or not has_room(instance, placed):
-            raise UnsupportedError("no placement was found for which the devices have room.")
+            raise UnsupportedError(NO_ROOM)
     return placed
 
 
@@ -146,8 +148,6 @@ def packed(
 # Reserves that are tried, in units of what is live at most when operators run one by one.
 RESERVES = (0.0, 1.0, 2.0, 4.0)
 
-NO_ROOM = "no placement was found for which the devices have room."
-
 Run = Callable[..., None]
 
 
@@ -178,13 +178,15 @@ def leaving_room(run: Run) -> Run:
         counting = _Counting(progress)
         reason = UnsupportedError(NO_ROOM)
         for share in RESERVES:
-            reserve = int(share * live)
             try:
-                run(_reserved(instance, reserve), budget, seed, counting, **params)
+                reserved = _reserved(instance, int(share * live))
+            except InvalidInputError:
+                # With the reserve, the operators have no room any more.
+                break
+            try:
+                run(reserved, budget, seed, counting, **params)
             except UnsupportedError as error:
                 reason = error
-            except _TooLittleError:
-                break
             if counting.solutions or not live:
                 break
         if not counting.solutions:
@@ -193,17 +195,10 @@ def leaving_room(run: Run) -> Run:
     return reserving
 
 
-class _TooLittleError(Exception):
-    """With the reserve, the operators have no room any more."""
-
-
 def _reserved(instance: PlacementInstance, reserve: int) -> ReservedInstance:
     graph = instance.graph
     capacity = np.maximum(0, graph.capacity - reserve)
-    try:
-        small = replace(graph, capacity=frozen(capacity)) if reserve else graph
-    except InvalidInputError as error:
-        raise _TooLittleError from error
+    small = replace(graph, capacity=frozen(capacity)) if reserve else graph
     return ReservedInstance(
         small, instance.transfers, None, instance.fusion, instance.features, None, instance
     )

@@ -126,52 +126,46 @@ def _sequences(instance: PlacementInstance) -> Iterator[tuple[int, ...]]:
 Start: TypeAlias = tuple[IntArray, IntArray | None]
 
 
-def constructed(
-    instance: PlacementInstance, arrays: PlacementArrays, *, price_trials: int = 50
-) -> Iterator[Start]:
+def constructed(instance: PlacementInstance, arrays: PlacementArrays) -> Iterator[Start]:
     """Yield placements of simple methods: each device, devices in turn, and list schedules.
 
     If none of them has room, yield the one that an integer program finds, if it finds one.
-
-    Parameters
-    ----------
-    price_trials
-        How many prices of memory are tried where it is short, see `looking_ahead`.
     """
+    has_found = False
+    for start in _simple_starts(instance, arrays):
+        has_found = True
+        yield start
+    if not has_found:
+        placed = packed(instance, filled(instance))
+        if placed is not None and has_room(instance, placed):
+            yield placed, None
+
+
+def _simple_starts(instance: PlacementInstance, arrays: PlacementArrays) -> Iterator[Start]:
     graph = instance.graph
-    found = False
     for device in range(graph.devices):
         placed = with_room(instance, np.full(graph.nodes, device, dtype=np.int64))
         if placed is not None:
-            found = True
             yield placed, None
     placed = with_room(instance, filled(instance))
     if placed is not None:
-        found = True
         yield placed, None
     for several in (filled_in_turn(instance), dealt_in_turn(instance)):
         best = min(several, key=_makespan_in(instance), default=None)
         if best is not None:
-            found = True
             yield best, None
-    for start in (*_earliest_starts(graph, arrays), *_waiting(graph, arrays)):
-        found = True
-        yield start
+    yield from (*_earliest_starts(graph, arrays), *_waiting(graph, arrays))
     devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
     sequence, handicap = by_rank(instance, mean_ranks(instance)), np.zeros_like(graph.duration)
     if earliest_finish(arrays, sequence, handicap, devices, starts) == graph.nodes:
-        found = True
         yield devices.copy(), -starts
+    # So many prices of memory are tried where it is short.
+    price_trials = 50
     ahead = looking_ahead(instance, arrays, price_trials, np.random.default_rng(0))
     placements = (placed for placed, _ in ahead if placed.min() >= 0)
     best = min(placements, key=_makespan_in(instance), default=None)
     if best is not None:
-        found = True
         yield best, None
-    if not found:
-        placed = packed(instance, filled(instance))
-        if placed is not None and has_room(instance, placed):
-            yield placed, None
 
 
 def _earliest_starts(graph: PlacementGraph, arrays: PlacementArrays) -> Iterator[Start]:

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.room import with_room
+from boundmark.heuristics.placement.room import NO_ROOM, with_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -54,7 +54,7 @@ class Evaluations:
     def require_solution(self) -> None:
         """Raise `UnsupportedError` unless there is a placement."""
         if self.best.cost == NO_COST:
-            raise UnsupportedError("no placement was found for which the devices have room.")
+            raise UnsupportedError(NO_ROOM)
 
 
 Logits = npt.NDArray[np.float32]

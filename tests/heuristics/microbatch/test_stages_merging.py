@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from layouts import shape
 
-from boundmark.heuristics.microbatch.merging import has_chain, merge_orders
 from boundmark.heuristics.microbatch.pattern import find_earliest_starts
+from boundmark.heuristics.microbatch.stages import has_chain, merge_orders
 from boundmark.problems.errors import UnsupportedError
 
 # Blocks of m-2-train.
