@@ -3,7 +3,7 @@
 This is Algorithm 1 with two departures. The repetends of a number of micro-batches are not
 enumerated and handed to Z3 one by one, but searched for in a tree that decides micro-batches and
 orders block by block and leaves out what cannot have a shorter period than the best
-(`repetend_kernels.search`). And their number is not limited by what one allocation allows: blocks
+(`repetend.search`). And their number is not limited by what one allocation allows: blocks
 that keep nothing may be further apart than those that do.
 """
 

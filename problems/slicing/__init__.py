@@ -16,11 +16,6 @@ def default_cluster() -> Cluster:
     return shipped().clusters[DEFAULT_CLUSTER]
 
 
-def make_instance(graph: SlicingGraph, edge_devices: int, memory_percent: int) -> SlicingInstance:
-    """Return the instance with these parameters; see `SlicingInstance.of`."""
-    return SlicingInstance.of(graph, edge_devices, memory_percent)
-
-
 PROBLEM = Problem(
     name="slicing",
     description="Slice the operators of a model over edge devices and minimise the latency.",
@@ -44,7 +39,7 @@ PROBLEM = Problem(
             "all that it has",
         ),
     ),
-    instance=make_instance,
+    instance=SlicingInstance.of,
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
     immediate={"slice-compute": {}, "one-device": {}},

@@ -50,7 +50,9 @@ class SlicingInstance(StoredInstance):
     memory: int = 0
 
     @classmethod
-    def of(cls, graph: SlicingGraph, edge_devices: int, memory: int = 0) -> "SlicingInstance":
+    def of(
+        cls, graph: SlicingGraph, edge_devices: int, memory_percent: int = 0
+    ) -> "SlicingInstance":
         """Return the instance on the first devices; on all of them if the number is 0.
 
         Raises
@@ -59,11 +61,11 @@ class SlicingInstance(StoredInstance):
             If there are not so many devices, or an operator does not fit on them.
         """
         chosen = graph.with_devices(edge_devices) if edge_devices else graph
-        if not memory:
+        if not memory_percent:
             return cls(chosen)
-        most = -(-memory * memory_alone(chosen) // 100)
+        most = -(-memory_percent * memory_alone(chosen) // 100)
         limited = replace(chosen, capacity=chosen.capacity.clip(max=most))
-        return cls(limited, memory)
+        return cls(limited, memory_percent)
 
     @property
     def dag(self) -> Dag:
