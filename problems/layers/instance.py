@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
+from boundmark.problems.entry_points import problems
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_documents import (
     check_integer_lists,
@@ -247,10 +248,8 @@ class LayersInstance(StoredInstance):
         InvalidInputError
             If one says of what the chain is made, which an instance does not know any more.
         """
-        from boundmark.problems.layers import PROBLEM
-
         own = {"goal", "device_order", "micro_batches", "in_flight", "virtual_stages"}
-        usual = {one.name: one.default for one in PROBLEM.parameters}
+        usual = {one.name: one.default for one in problems()[self.problem].parameters}
         for name, value in given.items():
             known = self.chain.made_of.get(name, usual.get(name))
             if name not in own and value != known:
