@@ -391,7 +391,7 @@ def check_each_operator_fits(graph: SlicingGraph) -> None:
 def _fits_with(graph: SlicingGraph, operator: int, more: int) -> bool:
     """Whether an operator fits on all devices together if each has so many bytes more."""
     capacity = [limit + more for limit in graph.capacity.tolist()]
-    return _room(graph, operator, capacity) >= graph.length[operator]
+    return _room(graph, operator, capacity) >= int(graph.length[operator])
 
 
 def _room(graph: SlicingGraph, operator: int, capacity: list[int]) -> int:
