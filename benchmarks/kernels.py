@@ -8,7 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boundmark.problems.catalog import entry_points_of, may_treat, methods
+from boundmark.problems.catalog import may_treat, methods
+from boundmark.problems.entry_points import entry_points_of
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,8 +16,8 @@ from boundmark.problems.placement.feasibility import (
     PER_TENSOR,
     check_devices,
     has_room_while_running,
+    peaks,
 )
-from boundmark.problems.placement.live_memory import peaks
 from boundmark.problems.placement.schedule import (
     busy_ticks,
     idle_while_receiving,

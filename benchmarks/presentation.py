@@ -17,7 +17,8 @@ import click
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.terminal import USUAL_WIDTH, echo, printable
-from boundmark.problems.catalog import may_treat, problems, registered
+from boundmark.problems.catalog import may_treat, problems
+from boundmark.problems.entry_points import registered
 from boundmark.problems.method import Deferred
 
 if TYPE_CHECKING:

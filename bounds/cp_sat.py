@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from boundmark.problems.solver_module import require_module
+from boundmark.problems.method import require_module
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

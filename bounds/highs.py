@@ -5,8 +5,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boundmark.problems.method import Budget
-from boundmark.problems.solver_module import require_module
+from boundmark.problems.method import Budget, require_module
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Limits: TypeAlias = tuple[FloatArray, FloatArray]

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from boundmark.problems.catalog import registered
 from boundmark.problems.computation_graph import LEFT_OUT, Operator, Tensor, arithmetic_dtype
+from boundmark.problems.entry_points import registered
 from boundmark.problems.errors import InvalidInputError
 
 

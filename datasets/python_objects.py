@@ -13,7 +13,7 @@ from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.node_costs import NodeCosts
+from boundmark.problems.problem import NodeCosts
 
 if TYPE_CHECKING:
     import pandas as pd

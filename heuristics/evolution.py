@@ -1,7 +1,6 @@
 """Search over keys in [0, 1] by a biased random-key genetic algorithm (BRKGA, [BRKGA11])."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -12,30 +11,15 @@ from boundmark.problems.method import Budget
 Keys: TypeAlias = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class BrkgaSettings:
-    """Settings of the genetic algorithm; there are two parents.
+# Fraction of a generation that the next one keeps. Its authors recommend 0.1 to 0.25; on random
+# graphs, 0.2 is better than 0.1.
+ELITE = 0.2
 
-    Attributes
-    ----------
-    population
-        Number of vectors in a generation.
-    evaluations
-        How many vectors are decoded, if the budget allows.
-    elite
-        Fraction of a generation that the next one keeps. Its authors recommend 0.1 to 0.25; on
-        random graphs, 0.2 is better than 0.1.
-    mutants
-        Fraction of a generation that is random; recommended are 0.1 to 0.3.
-    from_elite_parent
-        Probability that a key comes from the elite parent; recommended are 0.5 to 0.8.
-    """
+# Fraction of a generation that is random; recommended are 0.1 to 0.3.
+MUTANTS = 0.2
 
-    population: int
-    evaluations: int
-    elite: float = 0.2
-    mutants: float = 0.2
-    from_elite_parent: float = 0.7
+# Probability that a key comes from the elite parent, of two; recommended are 0.5 to 0.8.
+FROM_ELITE_PARENT = 0.7
 
 
 class _Population(Protocol):
@@ -67,7 +51,8 @@ class _Decoder:
 def evolve(
     genes: int,
     cost: Callable[[Keys], int],
-    settings: BrkgaSettings,
+    population: int,
+    evaluations: int,
     seed: int,
     budget: Budget,
     initial: Sequence[Keys] = (),
@@ -78,6 +63,10 @@ def evolve(
     ----------
     genes
         Length of a vector.
+    population
+        Number of vectors in a generation.
+    evaluations
+        How many vectors are decoded, if the budget allows.
     initial
         Vectors of the first generation; the others are random.
     """
@@ -86,20 +75,20 @@ def evolve(
     from brkga_mp_ipr.types import BrkgaParams
 
     params = BrkgaParams()
-    params.population_size = settings.population
-    params.elite_percentage = settings.elite
-    params.mutants_percentage = settings.mutants
+    params.population_size = population
+    params.elite_percentage = ELITE
+    params.mutants_percentage = MUTANTS
     params.num_elite_parents = 1
     params.total_parents = 2
     params.bias_type = BiasFunctionType.CONSTANT
     params.num_independent_populations = 1
-    decoder = _Decoder(cost, settings.evaluations, budget)
+    decoder = _Decoder(cost, evaluations, budget)
     search = BrkgaMpIpr(decoder, Sense.MINIMIZE, seed, genes, params)
     search.set_bias_custom_function(
-        lambda rank: settings.from_elite_parent if rank == 1 else 1 - settings.from_elite_parent
+        lambda rank: FROM_ELITE_PARENT if rank == 1 else 1 - FROM_ELITE_PARENT
     )
     if initial:
-        first = initial[: settings.population]
+        first = initial[:population]
         search.set_initial_population([vector.tolist() for vector in first])
     try:
         search.initialize()

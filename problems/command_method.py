@@ -7,13 +7,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.entry_points import problems
 from boundmark.problems.errors import BoundmarkError, MissingFileError, quoted
 from boundmark.problems.json_documents import canonical_json
-from boundmark.problems.method import Budget, Progress
 from boundmark.problems.problem import Instance, Solution
+
+if TYPE_CHECKING:
+    from boundmark.problems.method import Budget, Progress
 
 # Characters of a line; longer ones are no solutions of anything that fits into memory.
 LONGEST_LINE = 2**28
@@ -38,7 +41,9 @@ class CommandRun:
     argv: tuple[str, ...]
     name: str
 
-    def __call__(self, instance: Instance, budget: Budget, seed: int, progress: Progress) -> None:
+    def __call__(
+        self, instance: Instance, budget: "Budget", seed: int, progress: "Progress"
+    ) -> None:
         """Start the executable, report what it writes, and end it when the time is up.
 
         Raises
@@ -83,9 +88,7 @@ class CommandRun:
                 f"{self.argv[0]} cannot be started: {reason}; expected an executable."
             ) from error
 
-    def _report(self, line: bytes, number: int, instance: Instance, progress: Progress) -> None:
-        from boundmark.problems.catalog import problems
-
+    def _report(self, line: bytes, number: int, instance: Instance, progress: "Progress") -> None:
         found = self._object(line, number)
         if found is None:
             return
@@ -138,7 +141,7 @@ def _write(process: "subprocess.Popen[bytes]", instance: Instance) -> None:
         process.stdin.close()
 
 
-def _lines(stream: IO[bytes], budget: Budget) -> Iterator[bytes]:
+def _lines(stream: IO[bytes], budget: "Budget") -> Iterator[bytes]:
     """Yield the lines of a stream as they come, until its end or that of the time."""
     waiting = b""
     while not budget.is_spent():

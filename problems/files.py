@@ -226,11 +226,6 @@ def refuse_tool_file(content: bytes, expected: str) -> None:
     ----------
     expected
         What was expected in its place.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is one.
     """
     what = tool_file(content)
     if what is None:

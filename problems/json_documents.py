@@ -63,38 +63,20 @@ def _in_one_line(error: ValueError) -> str:
 
 
 def check_format(document: Mapping[str, Any], expected: str) -> None:
-    """Refuse a document of another format.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``format`` is missing or not the expected one.
-    """
+    """Refuse a document of another format."""
     if document.get("format") != expected:
         raise InvalidInputError(f"format is {document.get('format')!r}; expected {expected!r}.")
 
 
 def check_fields(document: Mapping[str, Any], fields: Sequence[str]) -> None:
-    """Refuse a document that lacks a field.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first field that is missing.
-    """
+    """Refuse a document that lacks a field."""
     for field in fields:
         if field not in document:
             raise InvalidInputError(f"{field} is missing; expected {', '.join(fields)}.")
 
 
 def refuse_other_fields(document: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse a document with a field that nobody reads, and that may have been meant to count.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first such field.
-    """
+    """Refuse a document with a field that nobody reads, and that may have been meant to count."""
     for field in document:
         if field not in known:
             raise InvalidInputError(
@@ -103,52 +85,28 @@ def refuse_other_fields(document: Mapping[str, Any], known: Sequence[str]) -> No
 
 
 def check_lists(document: Mapping[str, Any], fields: Sequence[str]) -> None:
-    """Refuse a document with something else than lists in some fields.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first field that is no list.
-    """
+    """Refuse a document with something else than lists in some fields."""
     for field in fields:
         if not isinstance(document[field], list):
             raise InvalidInputError(f"{field} is not a list; expected one.")
 
 
 def check_integer_lists(document: Mapping[str, Any], fields: Sequence[str]) -> None:
-    """Refuse a document with something else than lists of integers in some fields.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first field that is none.
-    """
+    """Refuse a document with something else than lists of integers in some fields."""
     for field in fields:
         if not is_integer_list(document[field]):
             raise InvalidInputError(f"{field} is not a list of integers.")
 
 
 def check_integer_tables(document: Mapping[str, Any], fields: Sequence[str]) -> None:
-    """Refuse a document with something else than lists of equally long lists of integers.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first field that is none.
-    """
+    """Refuse a document with something else than lists of equally long lists of integers."""
     for field in fields:
         if not is_integer_table(document[field]):
             raise InvalidInputError(f"{field} is not a table of integers.")
 
 
 def check_groups(document: Mapping[str, Any], fields: Sequence[str]) -> None:
-    """Refuse a document with something else than lists of lists of integers, of any lengths.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first entry that is no list of integers.
-    """
+    """Refuse a document with something else than lists of lists of integers, of any lengths."""
     for field in fields:
         for group in document[field]:
             if not is_integer_list(group):

@@ -5,13 +5,14 @@ Time, memory and verification are the runner's, never the method's.
 """
 
 import importlib
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.problem import ParameterValue, Solution
 
 Kind: TypeAlias = Literal["heuristic", "bound", "exact"]
@@ -220,8 +221,8 @@ class Method:
         """
         from pathlib import Path
 
-        from boundmark.problems.catalog import problems
         from boundmark.problems.command_method import CommandRun
+        from boundmark.problems.entry_points import problems
 
         if not problem:
             problem = min(problems().values(), key=lambda one: (one.precedence, one.name)).name
@@ -255,3 +256,9 @@ def _is_params(value: object) -> bool:
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+
+
+def require_module(name: str) -> None:
+    """Raise `UnsupportedError` unless a solver's module can be imported; do not import it."""
+    if importlib.util.find_spec(name) is None:
+        raise UnsupportedError(f"solver module {name} is not installed.")

@@ -12,25 +12,10 @@ CHOICE = re.compile(r"[a-z0-9]+([-+.][a-z0-9]+)*")
 
 # What suites and `boundmark solve` call something of their own, so that no parameter can.
 RESERVED = frozenset(
-    {"dataset", "device", "file", "h", "help", "json", "members", "memory_limit", "method"}
-    | {"methods", "model", "optional", "order", "out", "problem", "quiet", "seed", "time_limit"}
-    | {"version", "workers"}
-    | {
-        "as",
-        "against",
-        "baseline",
-        "bounds",
-        "dim",
-        "dims",
-        "draws",
-        "given",
-        "library",
-        "max_gap",
-        "noise",
-        "solution",
-        "tool",
-        "wide",
-    }
+    {"against", "as", "baseline", "bounds", "dataset", "device", "dim", "dims", "draws", "file"}
+    | {"given", "h", "help", "json", "library", "max_gap", "members", "memory_limit", "method"}
+    | {"methods", "model", "noise", "optional", "order", "out", "problem", "quiet", "seed"}
+    | {"solution", "time_limit", "tool", "version", "wide", "workers"}
 )
 
 

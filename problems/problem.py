@@ -1,20 +1,91 @@
 """The contract of a problem: instances and solutions that can be stored, and how to make them."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import Naming
-from boundmark.problems.node_costs import NodeCosts
 from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.parameter import ChoiceParameter, Parameter, TextParameter
-from boundmark.problems.solution_table import SolutionTable
 
 if TYPE_CHECKING:
     from boundmark.problems.devices import Cluster, Device
+
+
+@dataclass(frozen=True)
+class NodeCosts:
+    """The costs of nodes that a problem reads, and the graph that it makes of them.
+
+    Attributes
+    ----------
+    required, optional
+        Names of the costs, integers in ticks.
+    make
+        Returns one of the problem's sources, for a graph, its costs by name, the names of its
+        nodes, and the ticks' worth of parameters that fit into one device, None if nobody says.
+        Raises `InvalidInputError` if they do not go together.
+    """
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    make: Callable[[Dag, Mapping[str, IntArray], tuple[str, ...], int | None], Any]
+
+
+# The number of a node, then an integer for each further column.
+Row: TypeAlias = tuple[int, ...]
+
+
+def _as_given(solution: Any) -> tuple[Any, Mapping[str, int | str]]:
+    return solution, {}
+
+
+def _no_names(instance: Any) -> Mapping[str, Sequence[str]]:
+    return {}
+
+
+@dataclass(frozen=True)
+class SolutionTable:
+    """How solutions of a problem are written as a table, which `evaluate` reads.
+
+    Attributes
+    ----------
+    columns
+        The header, e.g. ``("operator", "stage")``: first what a node is called, then integers. The
+        last column is the answer, and there is one row for each combination of the others.
+    largest
+        The largest integer that makes sense in each column but the first.
+    solution
+        Makes a solution of rows, in any order, in which each node of an instance occurs. Raises
+        `InvalidInputError` if rows are missing.
+    rows
+        Returns the rows of a solution.
+    implied
+        Returns a solution as it is meant if nobody says which parameters it is for, and these
+        parameters: ``k`` is the number of stages that a partition uses.
+    of_text
+        Returns the solution that a text in the words of another tool means for an instance, None if
+        it is no such text; None if there are no such words.
+    value_names
+        Returns what the numbers of further columns are called in an instance, by column: devices
+        have names. Columns without names hold integers.
+    says_all
+        Whether the rows of a solution say all of it, so that it is written as a table at all.
+    """
+
+    columns: tuple[str, ...]
+    largest: int
+    solution: Callable[[Sequence[Row], Any], Any]
+    rows: Callable[[Any], Iterable[Row]]
+    implied: Callable[[Any], tuple[Any, Mapping[str, int | str]]] = _as_given
+    value_names: Callable[[Any], Mapping[str, Sequence[str]]] = _no_names
+    of_text: Callable[[str, Any], Any] | None = None
+    says_all: Callable[[Any], bool] = lambda solution: True
+
 
 # Values of a method's parameters.
 ParameterValue: TypeAlias = bool | int | float | str
@@ -160,6 +231,9 @@ class Problem:
         What an instance needs beside.
     instance
         Makes an instance, from what `adapt` returned and all parameters by name.
+    instance_from_json, solution_from_json
+        Read what `to_json` wrote; raise `InvalidInputError` if a field is missing, or is not what
+        the format says.
     immediate
         Methods that `boundmark solve` runs first, in its own process, each with the parameters that
         differ from its defaults. They end within a second on usual instances, and import nothing

@@ -80,11 +80,6 @@ class StoredInstance(ABC):
             Those of them that have to be lists.
         optional
             Those that may be there besides.
-
-        Raises
-        ------
-        InvalidInputError
-            With the first fault.
         """
         check_format(value, INSTANCE_FORMAT)
         check_fields(value, fields)

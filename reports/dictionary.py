@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from boundmark.problems.catalog import entry_points_of
+from boundmark.problems.entry_points import entry_points_of
 from boundmark.reports.tables.parameters import PREFIX
 
 FILE = "dictionary.toml"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
-from boundmark.problems.ordering.memory import memory_parts
+from boundmark.problems.ordering.order import memory_parts
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.problems.catalog import described as named
-from boundmark.problems.catalog import entry_points_of, leave_out, loaded
+from boundmark.problems.entry_points import described as named
+from boundmark.problems.entry_points import entry_points_of, leave_out, loaded
 from boundmark.problems.errors import BoundmarkError, StoreError
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary import described

@@ -64,7 +64,7 @@ class _Group(click.Group):
 
     @cached_property
     def _of_problems(self) -> Mapping[str, click.Command]:
-        from boundmark.problems.catalog import registered
+        from boundmark.problems.entry_points import registered
 
         return registered("boundmark.commands", click.Command, taken=self.commands)
 

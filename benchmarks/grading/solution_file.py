@@ -18,7 +18,7 @@ from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.json_documents import without_repetition
 from boundmark.problems.labels import names_of
-from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.problem import Row, SolutionTable
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text import file_name
 

@@ -18,8 +18,9 @@ class Brkga:
 
     def setup(self, nodes: int, method: str) -> None:
         from boundmark.heuristics.pipeline import METHODS
-        from boundmark.heuristics.pipeline.reference_segmentation import random_graph
         from boundmark.problems.pipeline import PipelineInstance
+
+        from .reference_segmentation import random_graph
 
         self.instance = PipelineInstance(random_graph("regal-style", nodes, seed=1), 8)
         self.method = {known.name: known for known in METHODS}[method]

@@ -10,8 +10,9 @@ class Kahn:
     param_names = ("nodes",)
 
     def setup(self, nodes: int) -> None:
-        from boundmark.heuristics.pipeline.reference_segmentation import random_graph
         from boundmark.heuristics.priority_order import topological_order
+
+        from .reference_segmentation import random_graph
 
         self.sort = topological_order
         self.dag = random_graph("plain", nodes, seed=1).dag

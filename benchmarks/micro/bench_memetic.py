@@ -5,15 +5,17 @@ import numpy as np
 from boundmark.datasets.pipeline.cells import load as load_cells
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.heuristics.incumbent import Incumbent
-from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.heuristics.pipeline.annealing import walk_from
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.node_move_kernels import anneal, new_state
 from boundmark.heuristics.pipeline.orders import fewest_open_order
 from boundmark.heuristics.pipeline.pair_cuts import CutSearch
 from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+
+MEMETIC = methods("pipeline")["memetic"]
 
 MEMBERS = ("erdos-renyi-1", "barabasi-albert-1", "watts-strogatz-1", "stochastic-block-1")
 SEEDS = (1, 2, 3, 4)

@@ -32,7 +32,7 @@ class Orders:
         import numpy as np
 
         from boundmark.bounds.ordering import downset_dp, live_cut
-        from boundmark.heuristics.ordering.memory_kernels import peak_and_sum, tensors_of
+        from boundmark.heuristics.ordering.search import peak_and_sum, tensors_of
         from boundmark.problems.method import Budget
 
         self.instance = instance(model, metric)

@@ -9,10 +9,12 @@ from boundmark.bounds.pipeline.weights.pool import Front, unit_of
 from boundmark.bounds.pipeline.weights.tensors import Tensors
 from boundmark.bounds.pipeline.weights.weighing import Weigher, whole_of
 from boundmark.datasets.pipeline.regal_style import load
-from boundmark.heuristics.pipeline import MEMETIC
+from boundmark.problems.catalog import methods
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+
+MEMETIC = methods("pipeline")["memetic"]
 
 # Orders segmented by the heuristic whose cost the bound is compared with.
 EVALUATIONS = 2000

@@ -7,8 +7,10 @@ class _Segmented:
     param_names = ("nodes", "k")
 
     def setup(self, nodes: int, k: int) -> None:
-        from boundmark.heuristics.pipeline import reference_segmentation, slicegraph
+        from boundmark.heuristics.pipeline import slicegraph
         from boundmark.problems.pipeline import PipelineInstance
+
+        from . import reference_segmentation
 
         graph = reference_segmentation.random_graph("regal-style", nodes, seed=1)
         self.instance = PipelineInstance(graph, k)

@@ -33,7 +33,7 @@ def read_schedule(
     """
     from boundmark.benchmarks.stored import load_instance, load_solution
     from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-    from boundmark.problems.microbatch.feasibility import check_schedule
+    from boundmark.problems.microbatch.schedule import check_schedule
 
     found = load_instance(instance, MicrobatchInstance)
     schedule = load_solution(solution, "microbatch", found.sha256)
@@ -83,9 +83,9 @@ def simulate(
     """
     from boundmark.problems.errors import InvalidInputError
     from boundmark.problems.json_documents import canonical_json
-    from boundmark.problems.microbatch.measures import makespan
     from boundmark.problems.microbatch.runtime import program_of
     from boundmark.problems.microbatch.runtime import simulate as simulate_program
+    from boundmark.problems.microbatch.schedule import makespan
     from boundmark.problems.ticks import LARGEST_TOTAL
     from boundmark.reports.stored.durable import write_durably
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import BlockLayout
-from boundmark.problems.microbatch.layout import Kind
-from boundmark.problems.microbatch.partners import backward_partners, forward_partners
+from boundmark.problems.microbatch.layout import Kind, backward_partners, forward_partners
 
 Array = npt.NDArray[np.float64]
 

@@ -148,8 +148,7 @@ def cut_segments(
     from boundmark.datasets.pipeline.onnx_split import split_model
     from boundmark.problems.errors import InvalidInputError
     from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
-    from boundmark.problems.placement.schedule import PlacementSchedule
-    from boundmark.problems.placement.segments import segments
+    from boundmark.problems.placement.schedule import PlacementSchedule, segments
 
     _refuse_other_than_onnx(model)
     given = instance_and_solution(str(model), solution, {}, "placement", device, dims)

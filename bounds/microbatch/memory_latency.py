@@ -14,9 +14,8 @@ from typing import Any
 from boundmark.bounds.microbatch.device_load import LongestPaths
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Budget, Progress
+from boundmark.problems.method import Budget, Progress, require_module
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
-from boundmark.problems.solver_module import require_module
 
 KIND = "memory-latency/1"
 

@@ -17,8 +17,7 @@ from boundmark.problems.certificate import Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.earliest_starts import left_shifted
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import left_shifted, makespan
 
 KIND = "modulo/1"
 

@@ -19,8 +19,7 @@ from boundmark.bounds.microbatch.memory_latency import least_capacity
 from boundmark.bounds.microbatch.steady_state import SteadyState, SteadyStateModel
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
-from boundmark.problems.microbatch.earliest_starts import left_shifted
-from boundmark.problems.microbatch.measures import makespan, peak_memory
+from boundmark.problems.microbatch.schedule import left_shifted, makespan, peak_memory
 
 
 def completed(

@@ -19,8 +19,7 @@ import numpy as np
 from boundmark.bounds.cp_sat import new_model, new_solver, solve
 from boundmark.problems.arrays import frozen
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
-from boundmark.problems.microbatch.earliest_starts import left_shifted
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import left_shifted, makespan
 
 # The largest sum of weighted goals, which are added up in 64 bits.
 LARGEST_GOAL = 2**55

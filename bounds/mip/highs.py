@@ -10,7 +10,7 @@ import numpy as np
 
 from boundmark.bounds.mip.linear_model import FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import Improving, Outcome, Search
-from boundmark.problems.solver_module import require_module
+from boundmark.problems.method import require_module
 
 
 def solve(model: LinearModel, search: Search) -> Outcome:

@@ -7,8 +7,7 @@ import numpy as np
 
 from boundmark.bounds.mip.linear_model import FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import Improving, Outcome, Search
-from boundmark.problems.method import Budget
-from boundmark.problems.solver_module import require_module
+from boundmark.problems.method import Budget, require_module
 
 # SCIP's infinity; it is also the bound while nothing is known.
 INFINITY = 1e20

@@ -25,7 +25,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
-from boundmark.problems.ordering.memory import memory_while_running
+from boundmark.problems.ordering.order import memory_while_running
 
 KIND = "section-search/1"
 

@@ -11,7 +11,7 @@ from boundmark.bounds.ordering.section_network import Rows, SectionNetwork
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import OrderingInstance
-from boundmark.problems.ordering.memory import memory_while_running
+from boundmark.problems.ordering.order import memory_while_running
 
 KIND = "live-cut/1"
 

@@ -10,9 +10,8 @@ from scipy.sparse import coo_array
 from boundmark.bounds.highs import highs_solver
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Progress
+from boundmark.problems.method import Budget, Progress, require_module
 from boundmark.problems.placement import PlacementInstance
-from boundmark.problems.solver_module import require_module
 
 KIND = "assignment-load/1"
 

@@ -15,7 +15,7 @@ import numpy as np
 from boundmark.datasets.measured.times_file import MeasuredModel, read_model
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.devices.default_links import link_between
+from boundmark.problems.devices.device_file import link_between
 from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.files import decompressed
 from boundmark.problems.measured_graph import MeasuredGraph

@@ -15,7 +15,7 @@ import pandas as pd
 
 from boundmark.benchmarks.model import named_instance
 from boundmark.problems.dag import Dag
-from boundmark.problems.ordering.memory import memory_while_running
+from boundmark.problems.ordering.order import memory_while_running
 
 DATA = Path(__file__).resolve().parent / "memorianova" / "random_orders.csv"
 

@@ -16,14 +16,13 @@ from results_page import all_tables, filled, markdown
 
 from boundmark.datasets.microbatch import models, shapes
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, longest_path
-from boundmark.heuristics.microbatch.start_times import OutOfTimeError
-from boundmark.heuristics.microbatch.tessel import TesselSettings, shorter_repetends
+from boundmark.heuristics.microbatch.tessel import shorter_repetends
+from boundmark.heuristics.microbatch.time_optimal import OutOfTimeError
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.earliest_starts import left_shifted
-from boundmark.problems.microbatch.measures import steady_bubble_rate
 from boundmark.problems.microbatch.runtime import Simulation, program_of, simulate
+from boundmark.problems.microbatch.schedule import left_shifted, steady_bubble_rate
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.documents import read_parsed
 from boundmark.reports.stored.store import ResultStore
@@ -187,7 +186,7 @@ def least_period(layout: BlockLayout, memory: int, sizes: range) -> tuple[int | 
         return None, True
     period = None
     try:
-        found = shorter_repetends(sample, sizes, Budget(SEARCH_SECONDS), TesselSettings())
+        found = shorter_repetends(sample, sizes, Budget(SEARCH_SECONDS))
         for repetend in found:
             period = repetend.period
     except OutOfTimeError:

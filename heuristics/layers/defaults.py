@@ -34,8 +34,10 @@ torchtitan
 """
 
 import itertools
-from collections.abc import Sequence
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeAlias
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
@@ -46,8 +48,39 @@ from boundmark.problems.method import Budget, Progress
 BUFFER = (5, 4)
 
 
+Rule: TypeAlias = Callable[[LayersInstance], list[int]]
+
+
+def _reporting(rule: Rule) -> Callable[..., None]:
+    """Return the method that reports the assignment whose parts have a rule's counts of layers."""
+
+    @wraps(rule)
+    def run(
+        instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+    ) -> None:
+        report(instance, rule(instance), progress, 1)
+
+    return run
+
+
+def _reporting_virtual(rule: Rule) -> Callable[..., None]:
+    """Return the same where a device has several parts, and refuse instances with one for each."""
+
+    @wraps(rule)
+    def run(
+        instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+    ) -> None:
+        if instance.virtual_stages == 1:
+            raise UnsupportedError(
+                "virtual_stages is 1, and the rule is for several parts on a device; expected more."
+            )
+        report(instance, rule(instance), progress, instance.virtual_stages)
+
+    return run
+
+
 def report(
-    instance: LayersInstance, counts: Sequence[int], progress: Progress, virtual: int = 1
+    instance: LayersInstance, counts: Sequence[int], progress: Progress, virtual: int
 ) -> None:
     """Report the assignment whose parts have these numbers of consecutive layers.
 
@@ -105,13 +138,12 @@ def even(layers: int, stages: int) -> list[int]:
     return counts
 
 
-def vllm(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report vLLM's split."""
+@_reporting
+def vllm(instance: LayersInstance) -> list[int]:
+    """Return vLLM's split."""
     layers, stages = _repeated(instance), len(instance.chain.devices)
     _refuse_more_stages(layers, stages)
-    report(instance, with_outer(instance, even(layers, stages)), progress)
+    return with_outer(instance, even(layers, stages))
 
 
 def filled(sizes: Sequence[int], limits: Sequence[int]) -> list[int]:
@@ -140,19 +172,14 @@ def filled(sizes: Sequence[int], limits: Sequence[int]) -> list[int]:
     return counts
 
 
-def _accelerate(instance: LayersInstance, limits: Sequence[int], progress: Progress) -> None:
-    report(instance, filled(instance.chain.sizes.tolist(), limits), progress)
-
-
 def _memory(instance: LayersInstance) -> list[int]:
     return [int(instance.chain.capacity[kind]) for kind in instance.chain.devices]
 
 
-def accelerate_sequential(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report the split of device_map='sequential'."""
-    _accelerate(instance, _memory(instance), progress)
+@_reporting
+def accelerate_sequential(instance: LayersInstance) -> list[int]:
+    """Return the split of device_map='sequential'."""
+    return filled(instance.chain.sizes.tolist(), _memory(instance))
 
 
 def balanced_limits(instance: LayersInstance, low_zero: bool) -> list[int]:
@@ -170,24 +197,21 @@ def balanced_limits(instance: LayersInstance, low_zero: bool) -> list[int]:
     return limits
 
 
-def accelerate_balanced(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report the split of device_map='auto' and 'balanced'."""
-    _accelerate(instance, balanced_limits(instance, low_zero=False), progress)
+@_reporting
+def accelerate_balanced(instance: LayersInstance) -> list[int]:
+    """Return the split of device_map='auto' and 'balanced'."""
+    return filled(instance.chain.sizes.tolist(), balanced_limits(instance, low_zero=False))
 
 
-def accelerate_balanced_low_0(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report the split of device_map='balanced_low_0'."""
-    _accelerate(instance, balanced_limits(instance, low_zero=True), progress)
+@_reporting
+def accelerate_balanced_low_0(instance: LayersInstance) -> list[int]:
+    """Return the split of device_map='balanced_low_0'."""
+    return filled(instance.chain.sizes.tolist(), balanced_limits(instance, low_zero=True))
 
 
-def llama_cpp(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report the split by free memory."""
+@_reporting
+def llama_cpp(instance: LayersInstance) -> list[int]:
+    """Return the split by free memory."""
     before, behind = instance.chain.outer
     layers = instance.chain.layers - before - max(1, behind)
     if layers < 0:
@@ -195,7 +219,7 @@ def llama_cpp(
     counts = counts_by_shares(layers, _memory(instance))
     counts[min(at for at, count in enumerate(counts) if count)] += before
     counts[max(at for at, count in enumerate(counts) if count)] += max(0, behind - 1)
-    report(instance, counts, progress)
+    return counts
 
 
 def equal(layers: int, stages: int) -> list[int]:
@@ -213,40 +237,28 @@ def equal(layers: int, stages: int) -> list[int]:
     return [layers // stages] * stages
 
 
-def megatron_uniform(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report equal counts, with embedding and loss on the first and the last stage."""
+@_reporting
+def megatron_uniform(instance: LayersInstance) -> list[int]:
+    """Return equal counts, with embedding and loss on the first and the last stage."""
     counts = equal(_repeated(instance), len(instance.chain.devices))
-    report(instance, with_outer(instance, counts), progress)
+    return with_outer(instance, counts)
 
 
-def megatron_outer(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report equal counts of all layers, embedding and loss among them."""
+@_reporting
+def megatron_outer(instance: LayersInstance) -> list[int]:
+    """Return equal counts of all layers, embedding and loss among them."""
     # Layers that predict further words do not count, and are with the loss.
     predicting = max(0, instance.chain.outer[1] - 1)
     counts = equal(instance.chain.layers - predicting, len(instance.chain.devices))
     counts[-1] += predicting
-    report(instance, counts, progress)
+    return counts
 
 
-def _refuse_single_stages(instance: LayersInstance) -> None:
-    if instance.virtual_stages == 1:
-        raise UnsupportedError(
-            "virtual_stages is 1, and the rule is for several parts on a device; expected more."
-        )
-
-
-def megatron_interleaved(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report equal counts in all virtual stages, with embedding and loss in first and last one."""
-    _refuse_single_stages(instance)
-    virtual = instance.virtual_stages
-    counts = equal(_repeated(instance), virtual * len(instance.chain.devices))
-    report(instance, with_outer(instance, counts), progress, virtual)
+@_reporting_virtual
+def megatron_interleaved(instance: LayersInstance) -> list[int]:
+    """Return equal counts in all virtual stages, with embedding and loss in first and last one."""
+    parts = instance.virtual_stages * len(instance.chain.devices)
+    return with_outer(instance, equal(_repeated(instance), parts))
 
 
 def uniform_counts(layers: int, stages: int) -> list[int]:
@@ -254,26 +266,19 @@ def uniform_counts(layers: int, stages: int) -> list[int]:
     return [layers // stages + (at < layers % stages) for at in range(stages)]
 
 
-def uniform(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report DeepSpeed's partition_method='uniform'."""
-    counts = uniform_counts(instance.chain.layers, len(instance.chain.devices))
-    report(instance, counts, progress)
+@_reporting
+def uniform(instance: LayersInstance) -> list[int]:
+    """Return DeepSpeed's partition_method='uniform'."""
+    return uniform_counts(instance.chain.layers, len(instance.chain.devices))
 
 
 def balanced_counts(sizes: Sequence[int], stages: int) -> list[int]:
     """Return the counts with the least largest sum of sizes, stages filled from the front."""
     if len(sizes) <= stages:
         return uniform_counts(len(sizes), stages)
-    low, high = max(sizes), sum(sizes)
-    while low < high:
-        middle = (low + high) // 2
-        if len(_greedy(sizes, middle)) <= stages:
-            high = middle
-        else:
-            low = middle + 1
-    counts = _greedy(sizes, low)
+    limits = range(max(sizes), sum(sizes))
+    enough = bisect_left(limits, True, key=lambda limit: len(_greedy(sizes, limit)) <= stages)
+    counts = _greedy(sizes, limits.start + enough)
     return counts + [0] * (stages - len(counts))
 
 
@@ -288,29 +293,22 @@ def _greedy(sizes: Sequence[int], limit: int) -> list[int]:
     return counts
 
 
-def parameters(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report DeepSpeed's partition_method='parameters', which is its default."""
-    counts = balanced_counts(instance.chain.sizes.tolist(), len(instance.chain.devices))
-    report(instance, counts, progress)
+@_reporting
+def parameters(instance: LayersInstance) -> list[int]:
+    """Return DeepSpeed's partition_method='parameters', which is its default."""
+    return balanced_counts(instance.chain.sizes.tolist(), len(instance.chain.devices))
 
 
-def torchtitan(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report torchtitan's split, one stage per device."""
-    report(instance, weighted(instance, len(instance.chain.devices)), progress)
+@_reporting
+def torchtitan(instance: LayersInstance) -> list[int]:
+    """Return torchtitan's split, one stage per device."""
+    return weighted(instance, len(instance.chain.devices))
 
 
-def torchtitan_interleaved(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report torchtitan's split for looped schedules."""
-    _refuse_single_stages(instance)
-    virtual = instance.virtual_stages
-    counts = weighted(instance, virtual * len(instance.chain.devices))
-    report(instance, counts, progress, virtual)
+@_reporting_virtual
+def torchtitan_interleaved(instance: LayersInstance) -> list[int]:
+    """Return torchtitan's split for looped schedules."""
+    return weighted(instance, instance.virtual_stages * len(instance.chain.devices))
 
 
 def weighted(instance: LayersInstance, stages: int) -> list[int]:

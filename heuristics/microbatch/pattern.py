@@ -1,4 +1,6 @@
-"""Patterns: the order of blocks that each device repeats, and the schedules that follow.
+"""Orders of blocks on devices, patterns of them that repeat, and the schedules that follow.
+
+With an order on each device, every block has an earliest start.
 
 The schedule that repeats a pattern in the shortest period is found exactly. Each condition on start
 times says that one start is at least another plus a constant, which a longer period may make
@@ -9,17 +11,86 @@ start times.
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.device_orders import DeviceOrders
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.microbatch import BlockLayout, Repetend, Schedule
+from boundmark.problems.method import Progress
+from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repetend, Schedule
+from boundmark.problems.microbatch.schedule import Job, earliest_starts, makespan
+
+# For each device, (block, micro-batch) pairs in the order in which it runs them; a block on several
+# devices is in the order of each of them.
+DeviceOrders: TypeAlias = Sequence[Sequence[tuple[int, int]]]
+
+
+def find_earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
+    """Return the earliest start times, shape (N, K), if each device keeps to its order.
+
+    Raises
+    ------
+    UnsupportedError
+        If devices would wait for each other for ever.
+    """
+    starts = np.zeros((micro_batches, layout.dag.nodes), dtype=np.int64)
+    for job, start in earliest_starts(layout, _find_sequence(layout, orders)).items():
+        starts[job] = start
+    return frozen(starts)
+
+
+def _find_sequence(layout: BlockLayout, orders: DeviceOrders) -> list[Job]:
+    """Return one sequence of all jobs that agrees with all orders and dependencies."""
+    producers = [layout.dag.producers_of(i).tolist() for i in range(layout.dag.nodes)]
+    consumers = [layout.dag.consumers_of(i).tolist() for i in range(layout.dag.nodes)]
+    sequence: dict[Job, None] = {}
+    position = [0] * layout.devices
+
+    def next_on(device: int) -> tuple[int, int] | None:
+        order, at = orders[device], position[device]
+        return order[at] if at < len(order) else None
+
+    waiting = list(range(layout.devices))
+    while waiting:
+        device = waiting.pop()
+        while (turn := next_on(device)) is not None:
+            block, number = turn
+            together = layout.blocks[block].devices
+            has_inputs = all((number, producer) in sequence for producer in producers[block])
+            if not has_inputs or any(next_on(other) != turn for other in together):
+                break
+            sequence[number, block] = None
+            for other in together:
+                position[other] += 1
+            waiting += together
+            for consumer in consumers[block]:
+                waiting += layout.blocks[consumer].devices
+    for device in range(layout.devices):
+        if (turn := next_on(device)) is not None:
+            raise UnsupportedError(
+                f"with this order, device {device} waits for ever to run block "
+                f"{layout.blocks[turn[0]].name!r} of micro-batch {turn[1]}."
+            )
+    return list(sequence)
+
+
+def peak_memory(layout: BlockLayout, order: Sequence[tuple[int, int]]) -> int:
+    """Return the most memory that a device holds if it runs blocks in this order."""
+    changes = [layout.blocks[block].memory for block, _ in order]
+    return max(0, int(np.cumsum(changes).max())) if changes else 0
+
+
+def fits(instance: MicrobatchInstance, orders: DeviceOrders) -> bool:
+    """Whether no device holds more than its capacity."""
+    return all(
+        peak_memory(instance.layout, order) <= capacity
+        for order, capacity in zip(orders, instance.capacity, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -146,17 +217,12 @@ def shortest_period(layout: BlockLayout, pattern: Pattern) -> int:
     """
     conditions = _in_repetition(layout, pattern)
     size = len(layout.blocks)
-    shortest = max(layout.loads)
-    longest = int(layout.durations.sum())
-    if _earliest(conditions, longest, size) is None:
+    periods = range(max(layout.loads), int(layout.durations.sum()))
+    if _earliest(conditions, periods.stop, size) is None:
         raise UnsupportedError("devices would wait for each other for ever with this order.")
-    while shortest < longest:
-        middle = (shortest + longest) // 2
-        if _earliest(conditions, middle, size) is None:
-            shortest = middle + 1
-        else:
-            longest = middle
-    return shortest
+    return periods.start + bisect_left(
+        periods, True, key=lambda period: _earliest(conditions, period, size) is not None
+    )
 
 
 def _in_repetition(layout: BlockLayout, pattern: Pattern) -> _Conditions:
@@ -223,3 +289,66 @@ def _earliest(conditions: _Conditions, period: int, size: int) -> IntArray | Non
         if np.array_equal(starts, before):
             return starts
     return None
+
+
+def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Progress) -> None:
+    """Report the schedule of a pattern, a repeating one unless the instance has micro-batches.
+
+    Raises
+    ------
+    UnsupportedError
+        If a device would hold more than its capacity.
+    """
+    if instance.micro_batches:
+        report_orders(instance, pattern.orders(instance.micro_batches), progress)
+        return
+    check_memory(instance, pattern.orders(pattern.micro_batches))
+    progress.solution(repeating_schedule(instance.layout, pattern))
+
+
+def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: Progress) -> None:
+    """Report the earliest schedule of the instance's micro-batches with these orders.
+
+    Raises
+    ------
+    UnsupportedError
+        If a device would hold more than its capacity, or wait for ever.
+    """
+    check_memory(instance, orders)
+    starts = find_earliest_starts(instance.layout, orders, instance.micro_batches)
+    progress.solution(Schedule(starts))
+
+
+def report_best(
+    instance: MicrobatchInstance, candidates: Sequence[DeviceOrders], progress: Progress
+) -> None:
+    """Report the shortest schedule of those orders that fit into memory.
+
+    Raises
+    ------
+    UnsupportedError
+        If none fits, or devices would wait for ever.
+    """
+    fitting = [orders for orders in candidates if fits(instance, orders)]
+    if not fitting:
+        check_memory(instance, candidates[0])
+    layout, count = instance.layout, instance.micro_batches
+    schedules = [find_earliest_starts(layout, orders, count) for orders in fitting]
+    progress.solution(Schedule(min(schedules, key=lambda starts: makespan(layout, starts))))
+
+
+def check_memory(instance: MicrobatchInstance, orders: DeviceOrders) -> None:
+    """Refuse orders with which a device holds more than its capacity.
+
+    Raises
+    ------
+    UnsupportedError
+        If a device would.
+    """
+    for device, order in enumerate(orders):
+        peak = peak_memory(instance.layout, order)
+        if peak > instance.capacity[device]:
+            raise UnsupportedError(
+                f"this order of blocks holds {peak} on device {device}; "
+                f"expected at most {instance.capacity[device]}."
+            )

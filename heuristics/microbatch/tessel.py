@@ -3,7 +3,7 @@
 This is Algorithm 1 with two departures. The repetends of a number of micro-batches are not
 enumerated and handed to Z3 one by one, but searched for in a tree that decides micro-batches and
 orders block by block and leaves out what cannot have a shorter period than the best
-(`repetend_kernels.search`). And their number is not limited by what one allocation allows: blocks
+(`repetend.search`). And their number is not limited by what one allocation allows: blocks
 that keep nothing may be further apart than those that do.
 """
 
@@ -12,43 +12,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from boundmark.heuristics.microbatch.phase import Phase, Starts
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepetend, longest_path
-from boundmark.heuristics.microbatch.start_times import Find, OutOfTimeError, finder
+from boundmark.heuristics.microbatch.time_optimal import Find, OutOfTimeError, Phase, Starts, finder
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repetend, Schedule
-from boundmark.problems.microbatch.measures import makespan
-
-
-@dataclass(frozen=True)
-class TesselSettings:
-    """How long `tessel` searches for repetends of one number of micro-batches.
-
-    Attributes
-    ----------
-    first_steps
-        Decisions of the first searches; thousands of them take a few milliseconds.
-    growth
-        How many times as many they get when all numbers of micro-batches have had theirs, and
-        some are still undecided.
-    most_steps
-        Decisions after which nothing more is tried.
-    first_precision
-        The first bisections end when what is left between the bounds is this part of the period.
-    """
-
-    first_steps: int = 1_000
-    growth: int = 8
-    most_steps: int = 1_000_000
-    first_precision: float = 1 / 64
+from boundmark.problems.microbatch.schedule import makespan
 
 
 def run(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress, *,
     lazy: bool, largest_repetend: int, only_repetend: int, memory: str,
-    settings: TesselSettings = TesselSettings(),
 ) -> None:  # fmt: skip
     """Report each schedule that is better than the last one.
 
@@ -80,7 +55,7 @@ def run(
     find = finder(budget, seed, memory)
     shortest = None
     try:
-        for schedule in search(instance, sizes, budget, find, lazy=lazy, settings=settings):
+        for schedule in search(instance, sizes, budget, find, lazy=lazy):
             length = makespan(layout, schedule.starts_for(count)) if count else None
             if length is None or shortest is None or length < shortest:
                 shortest = length
@@ -91,7 +66,7 @@ def run(
 
 def search(
     instance: MicrobatchInstance, sizes: Iterable[int], budget: Budget, find: Find, *,
-    lazy: bool, settings: TesselSettings = TesselSettings(),
+    lazy: bool,
 ) -> Iterator[Schedule]:  # fmt: skip
     """Yield schedules, each with a shorter period or a shorter warm-up and cool-down.
 
@@ -102,7 +77,7 @@ def search(
     """
     layout, capacity = instance.layout, instance.capacity
     best = None
-    for repetend in shorter_repetends(instance, sizes, budget, settings):
+    for repetend in shorter_repetends(instance, sizes, budget):
         completion = complete(layout, capacity, repetend, find)
         if completion is None:
             continue
@@ -115,13 +90,14 @@ def search(
 
 
 def shorter_repetends(
-    instance: MicrobatchInstance, sizes: Iterable[int], budget: Budget, settings: TesselSettings
+    instance: MicrobatchInstance, sizes: Iterable[int], budget: Budget
 ) -> Iterator[TimedRepetend]:
     """Yield repetends with ever shorter periods.
 
     A number of micro-batches is asked for the load of a device, below which there is nothing, then
     for less than the best period, since most have none; then follows bisection (Section V). A
-    number that was refuted is not asked again.
+    number that was refuted is not asked again. When all numbers have had their first searches,
+    those that are still undecided get longer ones.
 
     Raises
     ------
@@ -130,9 +106,14 @@ def shorter_repetends(
     """
     shortest = max(instance.layout.loads)
     best = int(instance.layout.durations.sum()) + 1
-    left, steps, precision = list(sizes), settings.first_steps, settings.first_precision
+    # Decisions of the first searches, thousands of which take a few milliseconds; how many times as
+    # many the next ones get; and after how many nothing more is tried.
+    steps, growth, most_steps = 1_000, 8, 1_000_000
+    # The first bisections end when what is left between the bounds is this part of the period.
+    precision = 1 / 64
+    left = list(sizes)
     searcher = RepetendSearch(instance.layout, instance.capacity)
-    while left and best > shortest and steps <= settings.most_steps:
+    while left and best > shortest and steps <= most_steps:
         undecided = []
         for size in left:
             least, period, is_refuted, is_first = shortest, shortest, False, True
@@ -152,7 +133,7 @@ def shorter_repetends(
                 is_first = False
             if not is_refuted:
                 undecided.append(size)
-        left, steps, precision = undecided, steps * settings.growth, 0.0
+        left, steps, precision = undecided, steps * growth, 0.0
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
+from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
-from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import Graph, kernel_graph
 from boundmark.heuristics.pipeline.node_move_kernels import (
     State,
@@ -49,28 +49,11 @@ class AnnealingSettings:
     few_rounds
         With an effort for more such rounds, both their number and their length grow by the square
         root: many short ones find less than fewer long ones.
-    distant_share
-        Fraction of all rounds that start far from the best partition; these come first.
-    distant_orders
-        Orders tried for the start of such a round; the best one is taken.
-    patience
-        Further rounds from the best partition without improvement before a distant one.
-    initial, initial_of_node
-        Initial temperature, as a fraction of the best cost, and its limit as a multiple of a node's
-        mean cost. Where stages have hundreds of nodes, a hotter round soon is far from any good
-        partition and does not find back.
     reheated
-        Initial temperature of a round from the best partition, as a fraction of the above.
-    final_of_node
-        Final temperature, as a fraction of a node's mean cost. Large stages can be balanced to a
-        small part of their cost; a round that ends hotter ends anywhere near the best partition.
+        Initial temperature of a round from the best partition, as a fraction of that of others.
     margin
         How far below the best cost the level lies above which the costs of stages count, as a
         fraction of the best cost.
-    evaluations_per_step
-        Evaluations' worth of moves between two looks at the clock, with one temperature.
-    resegmented_orders
-        Orders segmented around a better partition, again and again until none improves it.
     most_counts
         Largest n x k for which consumers are counted by node and stage, at 4 bytes each. Larger
         instances are improved by segmenting orders only.
@@ -78,16 +61,8 @@ class AnnealingSettings:
 
     moves_per_node: int = 10_000
     few_rounds: int = 8
-    distant_share: float = 0.3
-    distant_orders: int = 10
-    patience: int = 2
-    initial: float = 0.03
-    initial_of_node: float = 1.5
     reheated: float = 0.15
-    final_of_node: float = 0.015
     margin: float = 0.02
-    evaluations_per_step: int = 13
-    resegmented_orders: int = 4
     most_counts: int = 2**28
 
     def suit(self, instance: PipelineInstance) -> bool:
@@ -99,16 +74,38 @@ class AnnealingSettings:
         count = max(1, round(shortest))
         return count if count <= self.few_rounds else round(math.sqrt(count * self.few_rounds))
 
-    def initial_temperature(self, instance: PipelineInstance) -> float:
-        """Return the temperature at the start of a distant round, in units of the best cost."""
-        return min(self.initial, self.initial_of_node * _mean_node_cost(instance))
-
-    def final_temperature(self, instance: PipelineInstance) -> float:
-        """Return the temperature at the end of every round, in units of the best cost."""
-        return self.final_of_node * _mean_node_cost(instance)
-
 
 DEFAULTS = AnnealingSettings()
+
+# Fraction of all rounds that start far from the best partition; these come first.
+DISTANT_SHARE = 0.3
+
+# Initial temperature, as a fraction of the best cost.
+HOTTEST = 0.03
+
+# Evaluations' worth of moves between two looks at the clock, with one temperature.
+EVALUATIONS_PER_STEP = 13
+
+# Orders segmented around a better partition, again and again until none improves it.
+RESEGMENTED_ORDERS = 4
+
+
+def initial_temperature(instance: PipelineInstance) -> float:
+    """Return the temperature at the start of a distant round, in units of the best cost.
+
+    It is at most 1.5 times a node's mean cost. Where stages have hundreds of nodes, a hotter round
+    soon is far from any good partition and does not find back.
+    """
+    return min(HOTTEST, 1.5 * _mean_node_cost(instance))
+
+
+def final_temperature(instance: PipelineInstance) -> float:
+    """Return the temperature at the end of every round, in units of the best cost.
+
+    It is a fraction of a node's mean cost. Large stages can be balanced to a small part of their
+    cost; a round that ends hotter ends anywhere near the best partition.
+    """
+    return 0.015 * _mean_node_cost(instance)
 
 
 def _mean_node_cost(instance: PipelineInstance) -> float:
@@ -146,17 +143,19 @@ def refine(
     effort = Effort(budget, evaluations)
     if not settings.suit(instance):
         while best.cost > 0 and not effort.is_spent():
-            segment_near_best(instance, best, effort.take(settings.resegmented_orders), generator)
+            segment_near_best(instance, best, effort.take(RESEGMENTED_ORDERS), generator)
         return
     graph, state = kernel_graph(instance.graph), new_state(generator)
     annealer = _Annealer(instance, graph, state, generator, effort, best, settings)
-    hottest = settings.initial_temperature(instance)
+    hottest = initial_temperature(instance)
     count = annealer.affordable_rounds()
     start, failures = RoundBest(best.cost, best.solution.stages), 0
+    # Further rounds from the best partition without improvement before a distant one.
+    patience = 2
     for done in range(count):
         if best.cost == 0 or effort.is_spent():
             return
-        is_distant = done < max(1, settings.distant_share * count) or failures == settings.patience
+        is_distant = done < max(1, DISTANT_SHARE * count) or failures == patience
         if is_distant:
             failures = 0
         if done > 0:
@@ -189,7 +188,7 @@ def anneal_from(
     effort = Effort(budget, evaluations)
     graph, state = kernel_graph(instance.graph), new_state(generator)
     annealer = _Annealer(instance, graph, state, generator, effort, best, settings)
-    annealer.cool_down(found, settings.initial_temperature(instance), 1.0)
+    annealer.cool_down(found, initial_temperature(instance), 1.0)
 
 
 @dataclass(frozen=True)
@@ -216,19 +215,20 @@ class _Annealer:
         found = RoundBest(self.best.cost, self.best.solution.stages)
         walk, begun, steps = walk_from(self.instance, found.stages), self.effort.spent(), 0
         while steps < timed_steps and self.effort.spent() < timed_share:
-            self._step(found, walk, self.settings.final_temperature(self.instance))
+            self._step(found, walk, final_temperature(self.instance))
             steps += 1
         spent = self.effort.spent() - begun
         if steps == 0 or spent <= 0:
             return 1
-        timed = steps * self.settings.evaluations_per_step * MOVES_PER_EVALUATION
+        timed = steps * EVALUATIONS_PER_STEP * MOVES_PER_EVALUATION
         return self.settings.rounds(timed / spent / moves)
 
     def distant_start(self) -> RoundBest:
         """Return the best segmentation of several noisy orders that keep few transfers open."""
         instance, generator = self.instance, self.generator
         found = RoundBest(NO_COST, self.best.solution.stages)
-        for _ in range(max(1, self.effort.take(self.settings.distant_orders))):
+        # The best of ten is taken.
+        for _ in range(max(1, self.effort.take(10))):
             order = noisy_fewest_open_order(instance.graph, generator.random(), generator)
             if found.cost == NO_COST or has_segmentation(instance, order, found.cost - 1):
                 cost, ends = segment_order(instance, order)
@@ -249,7 +249,7 @@ class _Annealer:
             The fraction of the effort, 1.0 for all.
         """
         walk, before = walk_from(self.instance, found.stages), self.best.cost
-        cooling = self.settings.final_temperature(self.instance) / heat
+        cooling = final_temperature(self.instance) / heat
         spent = begun = self.effort.spent()
         while spent < end and self.best.cost > 0 and not self.effort.is_spent():
             self._step(found, walk, heat * cooling ** ((spent - begun) / (end - begun)))
@@ -259,7 +259,7 @@ class _Annealer:
 
     def _step(self, found: RoundBest, walk: Walk, temperature: float) -> None:
         """Try some moves, and keep a partition that is better than the best of the round."""
-        moves = self.effort.take(self.settings.evaluations_per_step) * MOVES_PER_EVALUATION
+        moves = self.effort.take(EVALUATIONS_PER_STEP) * MOVES_PER_EVALUATION
         stages, margin = np.empty_like(found.stages), self.settings.margin
         cost = int(
             anneal(self.graph, walk, self.state, moves, temperature, margin, found.cost, stages)
@@ -271,7 +271,7 @@ class _Annealer:
     def _resegment(self) -> None:
         """Segment orders around the best partition as long as that improves it."""
         while not self.effort.is_spent():
-            orders = self.effort.take(self.settings.resegmented_orders)
+            orders = self.effort.take(RESEGMENTED_ORDERS)
             if not segment_near_best(self.instance, self.best, orders, self.generator):
                 return
 

@@ -1,5 +1,7 @@
 """`uniform` and `balanced-work`: the topological order in even stages, as people cut by hand."""
 
+from bisect import bisect_left
+
 import numpy as np
 
 from boundmark.problems.arrays import IntArray
@@ -38,15 +40,9 @@ def even_ends(work: IntArray, k: int) -> IntArray:
     The position after the last entry of each run, ascending; fewer than k if fewer suffice.
     """
     total = np.cumsum(work)
-    least = max(int(work.max()), -(-int(total[-1]) // k))
-    most = int(total[-1])
-    while least < most:
-        middle = (least + most) // 2
-        if _ends(total, middle, k)[-1] == len(work):
-            most = middle
-        else:
-            least = middle + 1
-    return np.array(_ends(total, least, k))
+    sums = range(max(int(work.max()), -(-int(total[-1]) // k)), int(total[-1]))
+    enough = bisect_left(sums, True, key=lambda most: _ends(total, most, k)[-1] == len(work))
+    return np.array(_ends(total, sums.start + enough, k))
 
 
 def _ends(total: IntArray, threshold: int, k: int) -> list[int]:

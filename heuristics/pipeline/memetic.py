@@ -13,67 +13,30 @@ it on graphs with many edges. Boundaries that cuts have found are combined with 
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from boundmark.heuristics.evolution import BrkgaSettings
+from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline.annealing import (
+    DEFAULTS,
     AnnealingSettings,
     RoundBest,
     anneal_from,
     refine,
 )
-from boundmark.heuristics.pipeline.brkga import evolve_segmentations
-from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.orders import fewest_open_order
-from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
-from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.heuristics.pipeline.pair_cuts import CutSearch
+from boundmark.heuristics.pipeline.slicegraph import evolve_segmentations, segment_order
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-
-@dataclass(frozen=True)
-class MemeticSettings:
-    """Settings of `memetic`.
-
-    Attributes
-    ----------
-    most_edges
-        Edges per node up to which cuts are tried. Models have 1.0 to 1.4, random graphs mostly more
-        than 1.5, and there moves are far ahead.
-    tried_cuts, tried_moves
-        Fractions of the evaluations or, without a limit on these, of the time for which either
-        search is tried.
-    evolved_share
-        Fraction of what is left then for genetic search.
-    won_share, lost_share
-        Fraction of what is left after that for cuts if they have won, or have not descended from
-        both orders to the end, and if they have not won.
-    population
-        Priority vectors in a generation.
-    most_evolved
-        Largest number of orders in genetic search if evaluations have no limit.
-    cutting, annealing
-        Settings of the two searches.
-    """
-
-    most_edges: float = 1.5
-    tried_cuts: float = 0.04
-    tried_moves: float = 0.02
-    evolved_share: float = 0.1
-    won_share: float = 0.7
-    lost_share: float = 0.3
-    population: int = 100
-    most_evolved: int = 10_000
-    cutting: PairCutSettings = field(default_factory=PairCutSettings)
-    annealing: AnnealingSettings = field(default_factory=AnnealingSettings)
-
-
-DEFAULTS = MemeticSettings()
+# Edges per node up to which cuts are tried. Models have 1.0 to 1.4, random graphs mostly more than
+# 1.5, and there moves are far ahead.
+MOST_EDGES = 1.5
 
 
 def run(
@@ -83,11 +46,16 @@ def run(
     progress: Progress,
     *,
     evaluations: int,
-    settings: MemeticSettings = DEFAULTS,
+    settings: AnnealingSettings = DEFAULTS,
 ) -> None:
     """Search until the evaluations are used up or, if they are 0, until the budget ends.
 
     Two runs find the same only if a number of evaluations is given.
+
+    Parameters
+    ----------
+    settings
+        Of annealing.
     """
     best: Incumbent[Partition] = Incumbent(progress)
     starts = instance.graph.dag.topological_order, fewest_open_order(instance.graph)
@@ -99,19 +67,22 @@ def run(
 
     generator = np.random.default_rng(seed)
     rest = _Rest(budget, evaluations - len(starts) if evaluations else None)
-    cuts = CutSearch(instance, best, starts, generator, settings.cutting)
+    cuts = CutSearch(instance, best, starts, generator)
     cuts_share = 0.0
-    if instance.graph.dag.edges <= settings.most_edges * instance.nodes:
+    if instance.graph.dag.edges <= MOST_EDGES * instance.nodes:
         start = RoundBest(best.cost, best.solution.stages)
-        cuts.run(*rest.take(settings.tried_cuts))
-        moves = rest.take(settings.tried_moves)
-        if settings.annealing.suit(instance):
-            anneal_from(instance, best, start, *moves, generator, settings.annealing)
+        # Either search is tried for a short time.
+        cuts.run(*rest.take(0.04))
+        moves = rest.take(0.02)
+        if settings.suit(instance):
+            anneal_from(instance, best, start, *moves, generator, settings)
         have_won = cuts.found.cost < start.cost or cuts.ended < len(starts)
-        cuts_share = settings.won_share if have_won else settings.lost_share
-    part, evolved = rest.take(settings.evolved_share)
-    most = settings.most_evolved if evolved is None else evolved
-    evolve_segmentations(instance, best, BrkgaSettings(settings.population, most), seed, part)
+        # Of what genetic search leaves, if cuts have won, or have not descended from both orders to
+        # the end, and if they have not won.
+        cuts_share = 0.7 if have_won else 0.3
+    part, evolved = rest.take(0.1)
+    most = 10_000 if evolved is None else evolved
+    evolve_segmentations(instance, best, 100, most, seed, part)
     if cuts_share:
         cuts.run(*rest.take(cuts_share))
 
@@ -125,7 +96,7 @@ def run(
             best.offer(instance.objective(partition), lambda: partition)
 
     refine(
-        *(instance, best, budget, rest.evaluations, generator, settings.annealing),
+        *(instance, best, budget, rest.evaluations, generator, settings),
         after_round=combine if cuts_share else None,
     )
 

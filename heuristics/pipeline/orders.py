@@ -15,6 +15,10 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
+# Numbers of stages that the noise of an order near a partition spans; local searches draw one of
+# them for each order.
+NOISES = (1.0, 1.5, 2.0, 3.0)
+
 
 def noisy_order(
     instance: PipelineInstance, stages: IntArray, noise: float, generator: np.random.Generator

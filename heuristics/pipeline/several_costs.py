@@ -22,7 +22,7 @@ from boundmark.heuristics.compiling import compiled
 from boundmark.heuristics.pipeline import memetic
 from boundmark.heuristics.pipeline.even_cuts import run_balanced_work
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
-from boundmark.heuristics.pipeline.orders import fewest_open_order, noisy_order
+from boundmark.heuristics.pipeline.orders import NOISES, fewest_open_order, noisy_order
 from boundmark.heuristics.pipeline.segmentation_kernels import segments_of
 from boundmark.heuristics.pipeline.slicegraph import has_segmentation
 from boundmark.problems.arrays import IntArray, frozen
@@ -45,29 +45,19 @@ class SeveralCostsSettings:
         Number of weightings that `memetic` searches.
     evaluations
         Evaluations of `memetic` in each.
-    weighted_share
-        Largest fraction of the time for them.
-    step
-        Logarithm of what the weight of the costs that are furthest behind gains in the first round
-        on those that are furthest ahead; in round r it is 1/r of that.
-    noise
-        Numbers of stages that the noise of an order spans; one of them is drawn for each order.
     patience
         Orders per node that are cut without improvement before the search ends.
-    weighted_total
-        Sum of all costs of a weighted graph, about; costs are rounded to integers.
     """
 
     rounds: int = 6
     evaluations: int = 1500
-    weighted_share: float = 0.5
-    step: float = 1.5
-    noise: tuple[float, ...] = (1.0, 1.5, 2.0, 3.0)
     patience: int = 5
-    weighted_total: int = 2**45
 
 
 DEFAULTS = SeveralCostsSettings()
+
+# Largest fraction of the time for weighted sums.
+WEIGHTED_SHARE = 0.5
 
 _ROW = types.int64[::1]
 _TABLE = types.int64[:, ::1]
@@ -279,9 +269,9 @@ def run(
         search.offer(search.cut_again(start, generator))
     for order in (first.dag.topological_order, *(fewest_open_order(i.graph) for i in instances)):
         search.offer(search.cut(order))
-    _search_weighted(search, budget.part(settings.weighted_share), seed, generator, settings)
+    _search_weighted(search, budget.part(WEIGHTED_SHARE), seed, generator, settings)
     while not (search.ratio <= 1 or budget.is_spent()):
-        _cut_near_best(search, budget, generator, settings)
+        _cut_near_best(search, budget, generator, settings.patience)
         if not _move_node(search, budget):
             return
 
@@ -293,12 +283,17 @@ def _search_weighted(
     generator: np.random.Generator,
     settings: SeveralCostsSettings,
 ) -> None:
-    """Search in weighted sums of the costs; those that are behind then get more weight."""
+    """Search in weighted sums of the costs; those that are behind then get more weight.
+
+    What the weight of the costs that are furthest behind gains on those that are furthest ahead is
+    a step in the first round, in logarithms, and 1/r of that in round r.
+    """
+    step = 1.5
     weights = np.full(len(search.instances), 1 / len(search.instances))
     for number in range(settings.rounds):
         if search.ratio <= 1 or budget.is_spent():
             return
-        weighted = _weighted(search, weights, settings.weighted_total)
+        weighted = _weighted(search, weights)
         run_balanced_work(weighted, budget, seed, search)
         share = budget.part(1 / (settings.rounds - number))
         memetic.run(weighted, share, seed + number, search, evaluations=settings.evaluations)
@@ -306,12 +301,14 @@ def _search_weighted(
         search.offer(search.cut_again(found, generator))
         ratios = np.array(search.ratios(found), np.float64)
         behind = (ratios - ratios.min()) / max(np.ptp(ratios), np.finfo(float).tiny)
-        weights *= np.exp(settings.step / (1 + number) * behind)
+        weights *= np.exp(step / (1 + number) * behind)
         weights /= weights.sum()
 
 
-def _weighted(search: _Search, weights: npt.NDArray[np.float64], total: int) -> PipelineInstance:
+def _weighted(search: _Search, weights: npt.NDArray[np.float64]) -> PipelineInstance:
     """Return the graph with a weighted sum of its costs, each in units of its reference."""
+    # All costs together, about; they are rounded to integers.
+    total = 2**45
     graphs = [one.graph for one in search.instances]
     factors = weights / np.array(search.references, np.float64)
     sums = [
@@ -334,7 +331,7 @@ def _weighted(search: _Search, weights: npt.NDArray[np.float64], total: int) -> 
 
 
 def _cut_near_best(
-    search: _Search, budget: Budget, generator: np.random.Generator, settings: SeveralCostsSettings
+    search: _Search, budget: Budget, generator: np.random.Generator, patience: int
 ) -> None:
     """Cut orders around the best partition until none has been better for a while.
 
@@ -342,11 +339,11 @@ def _cut_near_best(
     """
     first, idle = search.instances[0], 0
     stages = in_pipeline_order(first, search.best).stages
-    while idle < settings.patience * first.nodes:
+    while idle < patience * first.nodes:
         if search.ratio <= 1 or budget.is_spent():
             return
         idle += 1
-        order = noisy_order(first, stages, generator.choice(settings.noise), generator)
+        order = noisy_order(first, stages, generator.choice(NOISES), generator)
         if search.can_be_cut(order):
             found, before = search.cut(order), search.ratio
             ratio = search.offer(found)

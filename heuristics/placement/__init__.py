@@ -1,151 +1,11 @@
 """Heuristics for `placement`: they choose devices; list scheduling adds the start times."""
 
+from functools import partial
+
 from boundmark.problems.method import Deferred, Method
 from boundmark.problems.problem import ParameterValue
 
-SINGLE_DEVICE = Method(
-    name="single-device",
-    problem="placement",
-    kind="heuristic",
-    summary="Everything on one device, the best one.",
-    run=Deferred("boundmark.heuristics.placement.single_device:run"),
-    version=2,
-)
-
-PREFERRED_DEVICE = Method(
-    name="preferred-device",
-    problem="placement",
-    kind="heuristic",
-    summary="Everything on the first device that takes it, as OpenVINO's AUTO does ([HSDAG24]).",
-    run=Deferred("boundmark.heuristics.placement.simple_placements:run_preferred_device"),
-    params={"first": 0},
-)
-
-ROUND_ROBIN = Method(
-    name="round-robin",
-    problem="placement",
-    kind="heuristic",
-    summary="Operators to devices in turn, in topological order.",
-    run=Deferred("boundmark.heuristics.placement.simple_placements:run_round_robin"),
-    version=2,
-)
-
-RANDOM_DEVICES = Method(
-    name="random-devices",
-    problem="placement",
-    kind="heuristic",
-    summary="The best of 100 placements drawn at random.",
-    run=Deferred("boundmark.heuristics.placement.simple_placements:run_random_devices"),
-    version=2,
-    params={"samples": 100},
-    seeded=True,
-)
-
-RANDOM_SETS = Method(
-    name="random-sets",
-    problem="placement",
-    kind="heuristic",
-    summary="The best of 2,000 placements that draw a device for each co-location set at random.",
-    run=Deferred("boundmark.heuristics.placement.learned.random_sets:run"),
-    params={"samples": 2000},
-    seeded=True,
-)
-
-M_TOPO = Method(
-    name="m-topo",
-    problem="placement",
-    kind="heuristic",
-    summary="Fills the memory of one device after another in topological order ([BAECHI20]).",
-    run=Deferred("boundmark.heuristics.placement.baechi:run_m_topo"),
-    version=2,
-)
-
-FILL_DEVICES = Method(
-    name="fill-devices",
-    problem="placement",
-    kind="heuristic",
-    summary="Fills devices one after another in topological order, in the best sequence.",
-    run=Deferred("boundmark.heuristics.placement.fill_devices:run"),
-)
-
-M_ETF = Method(
-    name="m-etf",
-    problem="placement",
-    kind="heuristic",
-    summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
-    run=Deferred("boundmark.heuristics.placement.baechi:run_m_etf"),
-    version=2,
-)
-
-M_SCT = Method(
-    name="m-sct",
-    problem="placement",
-    kind="heuristic",
-    summary="As m-etf, but devices wait for favourite children, by a linear program ([BAECHI20]).",
-    run=Deferred("boundmark.heuristics.placement.baechi:run_m_sct"),
-    warm=("scipy.optimize", "scipy.sparse"),
-)
-
-GETF = Method(
-    name="getf",
-    problem="placement",
-    kind="heuristic",
-    summary="As m-etf, within a group of devices that a linear program chooses ([GETF20]).",
-    run=Deferred("boundmark.heuristics.placement.getf:run"),
-    params={"gamma": 2.0},
-    warm=("scipy.optimize", "scipy.sparse"),
-)
-
-HEFT = Method(
-    name="heft",
-    problem="placement",
-    kind="heuristic",
-    summary="Longest paths first, each operator on the device where it ends first ([HEFT02]).",
-    run=Deferred("boundmark.heuristics.placement.heft:run"),
-    version=2,
-)
-
-PEFT = Method(
-    name="peft",
-    problem="placement",
-    kind="heuristic",
-    summary="As heft, with a look at what follows, and at prices of memory where it is short.",
-    run=Deferred("boundmark.heuristics.placement.peft:run"),
-    params={"trials": 200},
-    seeded=True,
-)
-
-MAX_LOAD = Method(
-    name="max-load",
-    problem="placement",
-    kind="heuristic",
-    summary="A segment of the order for each device, the largest load small ([TARNAWSKI20]).",
-    run=Deferred("boundmark.heuristics.placement.max_load:run"),
-)
-
-PLACEMENT_SEARCH = Method(
-    name="placement-search",
-    problem="placement",
-    kind="heuristic",
-    summary="Simulated annealing over devices, from the best of the simple methods' placements.",
-    run=Deferred("boundmark.heuristics.placement.placement_search:run"),
-    version=4,
-    params={"evaluations": 0},
-    seeded=True,
-    warm=("scipy.optimize", "scipy.sparse"),
-)
-
-PLACEMENT_BRKGA = Method(
-    name="placement-brkga",
-    problem="placement",
-    kind="heuristic",
-    summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
-    run=Deferred("boundmark.heuristics.placement.placement_brkga:run"),
-    version=2,
-    params={"population": 100, "generations": 100},
-    seeded=True,
-    warm=("scipy.optimize", "scipy.sparse"),
-)
+_heuristic = partial(Method, problem="placement", kind="heuristic")
 
 HSDAG_PARAMS: dict[str, ParameterValue] = {
     "evaluations": 2000,
@@ -166,74 +26,146 @@ HSDAG_PARAMS: dict[str, ParameterValue] = {
     "train": True,
 }
 
-HSDAG = Method(
-    name="hsdag",
-    problem="placement",
-    kind="heuristic",
-    summary="Learns groups and their devices by policy gradients, as printed in [HSDAG24].",
-    run=Deferred("boundmark.heuristics.placement.learned.hsdag:run"),
-    params=HSDAG_PARAMS,
-    seeded=True,
-    requires=("jax",),
-)
-
-HSDAG_ADVANTAGE = Method(
-    name="hsdag-advantage",
-    problem="placement",
-    kind="heuristic",
-    summary="HSDAG's network trained with advantages over batches instead of raw rewards.",
-    run=Deferred("boundmark.heuristics.placement.learned.hsdag:run_advantage"),
-    params={
-        **{name: value for name, value in HSDAG_PARAMS.items() if name != "discount"},
-        "updates": 1,
-        "learning_rate": 3e-4,
-        "entropy": 0.01,
-        "raw_shapes": False,
-    },
-    seeded=True,
-    requires=("jax",),
-)
-
-PLACETO = Method(
-    name="placeto",
-    problem="placement",
-    kind="heuristic",
-    summary="A graph network moves one set of operators at a time ([PLACETO19]).",
-    run=Deferred("boundmark.heuristics.placement.learned.placeto:run"),
-    params={"evaluations": 2000, "hidden": 32, "learning_rate": 1e-3},
-    seeded=True,
-    requires=("jax",),
-)
-
-RNN_SEQ2SEQ = Method(
-    name="rnn-seq2seq",
-    problem="placement",
-    kind="heuristic",
-    summary="An LSTM with attention names a device for each set of operators ([MIRHOSEINI17]).",
-    run=Deferred("boundmark.heuristics.placement.learned.rnn_seq2seq:run"),
-    params={"evaluations": 2000, "steps": 20, "hidden": 64, "learning_rate": 1e-3},
-    seeded=True,
-    requires=("jax",),
-)
-
 METHODS: tuple[Method, ...] = (
-    SINGLE_DEVICE,
-    PREFERRED_DEVICE,
-    ROUND_ROBIN,
-    RANDOM_DEVICES,
-    RANDOM_SETS,
-    M_TOPO,
-    FILL_DEVICES,
-    M_ETF,
-    M_SCT,
-    GETF,
-    HEFT,
-    PEFT,
-    MAX_LOAD,
-    PLACEMENT_SEARCH,
-    PLACEMENT_BRKGA,
-    HSDAG,
-    HSDAG_ADVANTAGE,
-    PLACETO,
-    RNN_SEQ2SEQ,
+    _heuristic(
+        name="single-device",
+        summary="Everything on one device, the best one.",
+        run=Deferred("boundmark.heuristics.placement.single_device:run"),
+        version=2,
+    ),
+    _heuristic(
+        name="preferred-device",
+        summary="Everything on the first device that takes it, as OpenVINO's AUTO does "
+        "([HSDAG24]).",
+        run=Deferred("boundmark.heuristics.placement.simple_placements:run_preferred_device"),
+        params={"first": 0},
+    ),
+    _heuristic(
+        name="round-robin",
+        summary="Operators to devices in turn, in topological order.",
+        run=Deferred("boundmark.heuristics.placement.simple_placements:run_round_robin"),
+        version=2,
+    ),
+    _heuristic(
+        name="random-devices",
+        summary="The best of 100 placements drawn at random.",
+        run=Deferred("boundmark.heuristics.placement.simple_placements:run_random_devices"),
+        version=2,
+        params={"samples": 100},
+        seeded=True,
+    ),
+    _heuristic(
+        name="random-sets",
+        summary="The best of 2,000 placements that draw a device for each co-location set at "
+        "random.",
+        run=Deferred("boundmark.heuristics.placement.learned.methods:run_random_sets"),
+        params={"samples": 2000},
+        seeded=True,
+    ),
+    _heuristic(
+        name="m-topo",
+        summary="Fills the memory of one device after another in topological order ([BAECHI20]).",
+        run=Deferred("boundmark.heuristics.placement.baechi:run_m_topo"),
+        version=2,
+    ),
+    _heuristic(
+        name="fill-devices",
+        summary="Fills devices one after another in topological order, in the best sequence.",
+        run=Deferred("boundmark.heuristics.placement.starts:run_fill_devices"),
+    ),
+    _heuristic(
+        name="m-etf",
+        summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
+        run=Deferred("boundmark.heuristics.placement.baechi:run_m_etf"),
+        version=2,
+    ),
+    _heuristic(
+        name="m-sct",
+        summary="As m-etf, but devices wait for favourite children, by a linear program "
+        "([BAECHI20]).",
+        run=Deferred("boundmark.heuristics.placement.baechi:run_m_sct"),
+        warm=("scipy.optimize", "scipy.sparse"),
+    ),
+    _heuristic(
+        name="getf",
+        summary="As m-etf, within a group of devices that a linear program chooses ([GETF20]).",
+        run=Deferred("boundmark.heuristics.placement.getf:run"),
+        params={"gamma": 2.0},
+        warm=("scipy.optimize", "scipy.sparse"),
+    ),
+    _heuristic(
+        name="heft",
+        summary="Longest paths first, each operator on the device where it ends first ([HEFT02]).",
+        run=Deferred("boundmark.heuristics.placement.heft:run_heft"),
+        version=2,
+    ),
+    _heuristic(
+        name="peft",
+        summary="As heft, with a look at what follows, and at prices of memory where it is short.",
+        run=Deferred("boundmark.heuristics.placement.heft:run_peft"),
+        params={"trials": 200},
+        seeded=True,
+    ),
+    _heuristic(
+        name="max-load",
+        summary="A segment of the order for each device, the largest load small ([TARNAWSKI20]).",
+        run=Deferred("boundmark.heuristics.placement.max_load:run"),
+    ),
+    _heuristic(
+        name="placement-search",
+        summary="Simulated annealing over devices, from the best of the simple methods' "
+        "placements.",
+        run=Deferred("boundmark.heuristics.placement.placement_search:run"),
+        version=4,
+        params={"evaluations": 0},
+        seeded=True,
+        warm=("scipy.optimize", "scipy.sparse"),
+    ),
+    _heuristic(
+        name="placement-brkga",
+        summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
+        run=Deferred("boundmark.heuristics.placement.placement_brkga:run"),
+        version=2,
+        params={"population": 100, "generations": 100},
+        seeded=True,
+        warm=("scipy.optimize", "scipy.sparse"),
+    ),
+    _heuristic(
+        name="hsdag",
+        summary="Learns groups and their devices by policy gradients, as printed in [HSDAG24].",
+        run=Deferred("boundmark.heuristics.placement.learned.methods:run_hsdag"),
+        params=HSDAG_PARAMS,
+        seeded=True,
+        requires=("jax",),
+    ),
+    _heuristic(
+        name="hsdag-advantage",
+        summary="HSDAG's network trained with advantages over batches instead of raw rewards.",
+        run=Deferred("boundmark.heuristics.placement.learned.methods:run_hsdag_advantage"),
+        params={
+            **{name: value for name, value in HSDAG_PARAMS.items() if name != "discount"},
+            "updates": 1,
+            "learning_rate": 3e-4,
+            "entropy": 0.01,
+            "raw_shapes": False,
+        },
+        seeded=True,
+        requires=("jax",),
+    ),
+    _heuristic(
+        name="placeto",
+        summary="A graph network moves one set of operators at a time ([PLACETO19]).",
+        run=Deferred("boundmark.heuristics.placement.learned.methods:run_placeto"),
+        params={"evaluations": 2000, "hidden": 32, "learning_rate": 1e-3},
+        seeded=True,
+        requires=("jax",),
+    ),
+    _heuristic(
+        name="rnn-seq2seq",
+        summary="An LSTM with attention names a device for each set of operators ([MIRHOSEINI17]).",
+        run=Deferred("boundmark.heuristics.placement.learned.methods:run_rnn_seq2seq"),
+        params={"evaluations": 2000, "steps": 20, "hidden": 64, "learning_rate": 1e-3},
+        seeded=True,
+        requires=("jax",),
+    ),
 )

@@ -8,14 +8,14 @@ linear program's choice of consumers that share the device of their producer ([H
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boundmark.heuristics.placement.earliest_kernels import earliest_start, favourites_first
 from boundmark.heuristics.placement.heft import mean_durations, mean_transfers
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.linear_program import minimum
-from boundmark.heuristics.placement.reserve import leaving_room
-from boundmark.heuristics.placement.room import require_room
+from boundmark.heuristics.placement.room import leaving_room, require_room
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 
@@ -155,3 +155,36 @@ def favourite_children(graph: PlacementGraph, budget: Budget) -> IntArray:
     chosen = x[edges] < 0.5 - 1e-6
     favourite[dag.sources[chosen]] = dag.targets[chosen]
     return favourite
+
+
+def minimum(
+    cost: NDArray[np.float64],
+    at_most: tuple[Any, NDArray[np.float64]],
+    bounds: NDArray[np.float64],
+    budget: Budget,
+    equal: tuple[Any, NDArray[np.float64]] | tuple[None, None] = (None, None),
+) -> NDArray[np.float64]:
+    """Return x that minimises ``cost x``.
+
+    By HiGHS as scipy brings it: unlike highspy it gets along with other solvers in one process.
+
+    Parameters
+    ----------
+    at_most, equal
+        Pairs of a sparse matrix A and a vector b: ``A x <= b``, ``A x = b``.
+    bounds
+        Least and largest value of each x, shape (columns, 2).
+
+    Raises
+    ------
+    UnsupportedError
+        If the time is up before an optimum is found.
+    """
+    from scipy.optimize import linprog
+
+    result = linprog(
+        cost, *at_most, *equal, bounds, method="highs", options={"time_limit": budget.remaining()}
+    )
+    if result.status != 0:
+        raise UnsupportedError("the linear program was not solved in the time that there was.")
+    return np.asarray(result.x)

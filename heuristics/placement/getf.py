@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boundmark.heuristics.placement.baechi import minimum
 from boundmark.heuristics.placement.earliest_kernels import earliest_start
 from boundmark.heuristics.placement.heft import mean_durations
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.linear_program import minimum
-from boundmark.heuristics.placement.reserve import leaving_room
+from boundmark.heuristics.placement.room import leaving_room
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget, Progress

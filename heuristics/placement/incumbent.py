@@ -4,8 +4,7 @@ import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
 from boundmark.heuristics.placement.arrays import placement_arrays
-from boundmark.heuristics.placement.reserve import ReservedInstance
-from boundmark.heuristics.placement.room import with_all_placed
+from boundmark.heuristics.placement.room import ReservedInstance, with_all_placed
 from boundmark.heuristics.placement.simulation_kernels import simulate, time_to_end
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Progress

@@ -13,7 +13,7 @@ from numba import types
 from boundmark.heuristics.compiling import compiled, internal
 from boundmark.heuristics.placement.arrays import ARRAYS, PlacementArrays
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.reserve import leaving_room
+from boundmark.heuristics.placement.room import leaving_room
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.evolution import BrkgaSettings, Keys, evolve
+from boundmark.heuristics.evolution import Keys, evolve
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.reserve import leaving_room
-from boundmark.heuristics.placement.room import with_room
+from boundmark.heuristics.placement.room import NO_ROOM, leaving_room, with_room
 from boundmark.heuristics.placement.simulation_kernels import time_to_end
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
@@ -52,10 +51,10 @@ def run(
         devices, priority = code.decoded(keys)
         return NO_COST if devices is None else best.evaluate(np.array(devices), priority)
 
-    settings = BrkgaSettings(population, population * generations)
-    evolve(2 * instance.nodes, makespan, settings, seed, budget, initial)
+    evaluations = population * generations
+    evolve(2 * instance.nodes, makespan, population, evaluations, seed, budget, initial)
     if best.cost == NO_COST:
-        raise UnsupportedError("no placement was found for which the devices have room.")
+        raise UnsupportedError(NO_ROOM)
 
 
 class KeyCode:

@@ -8,8 +8,9 @@ some of its operators come back in exchange. A step is accepted if the makespan 
 than the temperature times a logarithm of a random number. Placements are scheduled with the
 priorities with which the best one was.
 
-Models repeat layers. Some steps are made in all copies of a layer at once, or give all copies the
-devices of one of them; see `repeats`.
+Models repeat layers: operators a period apart in topological order are twins. A placement of one
+layer is one of all its copies, so a step that is good in one of them is tried in all at once, or
+gives all copies the devices of one of them.
 """
 
 import math
@@ -18,17 +19,94 @@ from typing import Any
 
 import numpy as np
 
+from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.repeats import Repeats
-from boundmark.heuristics.placement.reserve import leaving_room
-from boundmark.heuristics.placement.room import has_room
+from boundmark.heuristics.placement.room import NO_ROOM, has_room, leaving_room
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement import PlacementGraph, PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
+
+
+class Repeats:
+    """Twins of operators, by their places in topological order.
+
+    Attributes
+    ----------
+    period
+        Of each place, 0 if nothing is repeated there, shape (n,).
+    """
+
+    def __init__(self, graph: PlacementGraph) -> None:
+        order = graph.dag.topological_order
+        self.order = order
+        self.place = np.empty(graph.nodes, dtype=np.int64)
+        self.place[order] = np.arange(graph.nodes)
+        self.kind = kinds(graph)[order]
+        self.period = periods(self.kind)
+
+    @property
+    def are_most(self) -> bool:
+        """Whether more than half of all operators are in layers; else, they are chance finds."""
+        return 2 * int(np.count_nonzero(self.period)) > len(self.period)
+
+    def twins(self, at: int, length: int) -> IntArray:
+        """Return the places of a run and of those like it, whole periods away, shape (m, length).
+
+        The run itself is the first row.
+        """
+        run = np.arange(at, at + length)
+        period = int(self.period[at])
+        if not period:
+            return run[None, :]
+        begins = np.arange(at % period, len(self.kind) - length + 1, period)
+        places = begins[begins != at, None] + np.arange(length)
+        same = (self.kind[places] == self.kind[run]).all(axis=1)
+        return np.vstack([run[None, :], places[same]])
+
+
+def kinds(graph: PlacementGraph) -> IntArray:
+    """Return a number for each operator, equal for those with equal costs, shape (n,)."""
+    reads = np.zeros(graph.nodes, dtype=np.int64)
+    writes = np.zeros(graph.nodes, dtype=np.int64)
+    for tensor, readers in enumerate(graph.consumers):
+        reads[list(readers)] += 1 + int(graph.size[tensor])
+        writes[graph.producer[tensor]] += 1 + int(graph.size[tensor])
+    rows = np.column_stack([graph.duration, graph.memory, reads, writes])
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def periods(kind: IntArray) -> IntArray:
+    """Return the period of each place, 0 for none, shape (n,).
+
+    A period is the distance at which most operators meet one of their own kind. Of layers in a row,
+    that is the length of one.
+    """
+    # Part of all operators that have a twin one period on, for a period to count.
+    least = 0.2
+    # To look for all periods takes time with the square of the operators.
+    longest = 2000
+    # Periods that are looked for, each among the operators for which none before has counted.
+    most_periods = 3
+    n = len(kind)
+    found = np.zeros(n, dtype=np.int64)
+    for _ in range(most_periods):
+        is_open = found == 0
+        best, most = 0, max(1, int(least * n))
+        for period in range(2, min(longest, n // 2) + 1):
+            is_met = (kind[period:] == kind[:-period]) & is_open[period:] & is_open[:-period]
+            count = int(np.count_nonzero(is_met))
+            if count > most:
+                best, most = period, count
+        if not best:
+            break
+        is_met = (kind[best:] == kind[:-best]) & is_open[best:] & is_open[:-best]
+        found[:-best][is_met] = best
+        found[best:][is_met] = best
+    return found
 
 
 @dataclass(frozen=True)
@@ -37,32 +115,16 @@ class PlacementSearchSettings:
 
     Attributes
     ----------
-    hottest, coldest
-        Temperature at the beginning and the end of a round, in units of the best makespan.
-    rounds
-        Number of rounds, each of which cools down once, from the best placement on.
     to_neighbour
         Probability that a step moves one operator to the device of one that it shares a tensor
         with, instead of a run of operators.
-    joined
-        Probability that a run moves to the device of the operator before or behind it.
-    short, mean_length, longest
-        Probability that a run is short, and its mean length then; the length of the longest runs,
-        as a fraction of all operators.
     repeated
         Probability that a step is made in all layers like its own.
     copied
         Probability that a step gives all layers the devices that a run of operators has in one.
     """
 
-    hottest: float = 0.005
-    coldest: float = 0.0002
-    rounds: int = 4
     to_neighbour: float = 0.4
-    joined: float = 0.5
-    short: float = 0.5
-    mean_length: float = 4.0
-    longest: float = 0.25
     repeated: float = 0.5
     copied: float = 0.1
 
@@ -95,10 +157,11 @@ def moved(
         changed[first] = changed[second]
         run = np.array([first])
     else:
-        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator, settings)
+        at, length = int(generator.integers(graph.nodes)), _length(graph.nodes, generator)
         order = graph.dag.topological_order
         run = order[at : at + length]
-        if generator.random() < settings.joined:
+        # Half of the runs move to the device of the operator before or behind them.
+        if generator.random() < 0.5:
             beside = at - 1 if generator.random() < 0.5 else min(graph.nodes - 1, at + length)
             changed[run] = devices[order[beside]]
         else:
@@ -139,11 +202,11 @@ def _copied(
     return None if is_same or not has_room(instance, changed) else changed
 
 
-def _length(nodes: int, generator: np.random.Generator, settings: PlacementSearchSettings) -> int:
-    """Draw the number of operators of a run."""
-    if generator.random() < settings.short:
-        return 1 + int(generator.exponential(settings.mean_length) * generator.exponential())
-    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, settings.longest * nodes)))))
+def _length(nodes: int, generator: np.random.Generator) -> int:
+    """Draw the number of operators of a run: half are short, the longest a quarter of all."""
+    if generator.random() < 0.5:
+        return 1 + int(generator.exponential(4.0) * generator.exponential())
+    return int(math.exp(generator.uniform(0.0, math.log(max(1.0, 0.25 * nodes)))))
 
 
 def anneal(
@@ -152,7 +215,6 @@ def anneal(
     budget: Budget,
     evaluations: int,
     generator: np.random.Generator,
-    settings: PlacementSearchSettings = DEFAULTS,
 ) -> None:
     """Improve the best placement until the steps are used up or the budget ends.
 
@@ -161,22 +223,20 @@ def anneal(
     evaluations
         Number of steps; 0 for as many as the budget allows. The cooling follows it or the clock.
     """
-    time = budget.remaining()
-    done, current_round = 0, -1
+    effort, current_round = Effort(budget, evaluations or None), -1
     layers = Repeats(instance.graph)
     repeats = layers if layers.are_most else None
     current, cost, priority = best.solution.devices, best.cost, best.priority
-    while not budget.is_spent() and best.cost > 0 and (not evaluations or done < evaluations):
-        spent = done / evaluations if evaluations else 1 - budget.remaining() / time
-        progress, new_round = math.modf(spent * settings.rounds)
+    while not effort.is_spent() and best.cost > 0:
+        # Temperatures are in units of the best makespan; each round begins with the best placement.
+        new_round, heat = effort.cooled(rounds=4, hottest=0.005, coldest=0.0002)
         if new_round > current_round:
-            current_round = int(new_round)
+            current_round = new_round
             current, cost, priority = best.solution.devices, best.cost, best.priority
-        done += 1
-        changed = moved(instance, current, generator, settings, repeats)
+        effort.take(1)
+        changed = moved(instance, current, generator, repeats=repeats)
         if changed is None:
             continue
-        heat = settings.hottest * (settings.coldest / settings.hottest) ** progress
         temperature = heat * best.cost
         makespan = best.evaluate(changed, priority)
         if makespan <= cost + temperature * generator.exponential():
@@ -190,7 +250,6 @@ def run(
     seed: int,
     progress: Progress,
     evaluations: int,
-    settings: PlacementSearchSettings = DEFAULTS,
     **params: Any,
 ) -> None:
     """Report the simple methods' placements, then improve the best one by annealing."""
@@ -202,6 +261,6 @@ def run(
         if budget.is_spent():
             return
     if best.cost == NO_COST:
-        raise UnsupportedError("no placement was found for which the devices have room.")
+        raise UnsupportedError(NO_ROOM)
     if instance.graph.devices > 1:
-        anneal(instance, best, budget, evaluations, np.random.default_rng(seed), settings)
+        anneal(instance, best, budget, evaluations, np.random.default_rng(seed))

@@ -1,11 +1,25 @@
-"""Move operators so that all devices support their operators and have room for them."""
+"""Room for operators and live tensors: methods leave it, or move operators to make it.
+
+Methods choose devices by what operators take all the time. Where tensors take memory while they
+are live, a schedule shows whether there was enough left for them; if there was not, the method runs
+again with a part of every device's memory reserved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any
 
 import numpy as np
 
-from boundmark.problems.arrays import IntArray
-from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.placement import PlacementInstance
-from boundmark.problems.placement.feasibility import memory_held
+from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget, Progress
+from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import memory_held, peaks
+
+NO_ROOM = "no placement was found for which the devices have room."
 
 
 def has_room(instance: PlacementInstance, devices: IntArray) -> bool:
@@ -62,7 +76,7 @@ def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
     if placed is None:
         placed = packed(instance, devices)
         if placed is None or not has_room(instance, placed):
-            raise UnsupportedError("no placement was found for which the devices have room.")
+            raise UnsupportedError(NO_ROOM)
     return placed
 
 
@@ -129,3 +143,93 @@ def packed(
     if result.x is None:
         return None
     return np.asarray(result.x.reshape(n, span).argmax(axis=1))
+
+
+# Reserves that are tried, in units of what is live at most when operators run one by one.
+RESERVES = (0.0, 1.0, 2.0, 4.0)
+
+Run = Callable[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class ReservedInstance(PlacementInstance):
+    """An instance whose devices state less memory than they have.
+
+    Attributes
+    ----------
+    whole
+        The instance with all the memory, which schedules have to keep to.
+    """
+
+    whole: PlacementInstance | None = None
+
+
+def leaving_room(run: Run) -> Run:
+    """Return a method that runs again with a larger reserve while its schedules have no room."""
+
+    @wraps(run)
+    def reserving(
+        instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+    ) -> None:
+        if not instance.graph.is_live:
+            run(instance, budget, seed, progress, **params)
+            return
+        live = most_live(instance.graph)
+        counting = _Counting(progress)
+        reason = UnsupportedError(NO_ROOM)
+        for share in RESERVES:
+            try:
+                reserved = _reserved(instance, int(share * live))
+            except InvalidInputError:
+                # With the reserve, the operators have no room any more.
+                break
+            try:
+                run(reserved, budget, seed, counting, **params)
+            except UnsupportedError as error:
+                reason = error
+            if counting.solutions or not live:
+                break
+        if not counting.solutions:
+            raise reason
+
+    return reserving
+
+
+def _reserved(instance: PlacementInstance, reserve: int) -> ReservedInstance:
+    graph = instance.graph
+    capacity = np.maximum(0, graph.capacity - reserve)
+    small = replace(graph, capacity=frozen(capacity)) if reserve else graph
+    return ReservedInstance(
+        small, instance.transfers, None, instance.fusion, instance.features, None, instance
+    )
+
+
+def most_live(graph: PlacementGraph) -> int:
+    """Return the peak of live memory while operators run one by one in topological order."""
+    n = graph.nodes
+    device = np.zeros(n, dtype=np.int64)
+    starts = np.empty(n, dtype=np.int64)
+    starts[graph.dag.topological_order] = np.arange(n)
+    none = np.zeros((0, 3), dtype=np.int64)
+    one_by_one = replace(graph, duration=frozen(np.ones_like(graph.duration)))
+    return int(
+        peaks(one_by_one, PlacementSchedule(device, starts, none), is_shared=True)[0]
+        - graph.memory.sum()
+    )
+
+
+class _Counting:
+    """A `Progress` that counts solutions."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.solutions = 0
+
+    def solution(self, solution: Any) -> None:
+        """Count and pass on."""
+        self.solutions += 1
+        self._progress.solution(solution)
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Pass on."""
+        self._progress.bound(bound)

@@ -13,8 +13,7 @@ import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.reserve import leaving_room
-from boundmark.heuristics.placement.room import require_room, with_room
+from boundmark.heuristics.placement.room import leaving_room, require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance

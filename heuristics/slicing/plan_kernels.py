@@ -1,4 +1,4 @@
-"""Compiled evaluation of partition vectors, and simulated annealing over them.
+"""Compiled evaluation of partition vectors, simulated annealing over them, and the best plan.
 
 `boundmark.problems.slicing.latency` says in plain Python what latency and memory are; tests compare
 the two.
@@ -6,14 +6,18 @@ the two.
 
 # ruff: noqa: NPY002 - the generator of compiled code, which the caller gives a seed.
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
 from boundmark.heuristics.compiling import compiled, internal
+from boundmark.heuristics.incumbent import Incumbent
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.slicing import CHANNELS, SlicingInstance
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Progress
+from boundmark.problems.slicing import CHANNELS, SlicingInstance, SlicingPlan
 
 
 class SlicingArrays(NamedTuple):
@@ -404,3 +408,37 @@ def anneal(
                 ticks[touched[at]] = before[at]
             vectors[first : first + count] = saved[first : first + count]
     vectors[:] = best
+
+
+class PlanIncumbent(Incumbent[SlicingPlan]):
+    """Evaluate plans, keep the best one and report every improvement.
+
+    Attributes
+    ----------
+    arrays
+        The instance as kernels read it.
+    """
+
+    def __init__(self, instance: SlicingInstance, progress: Progress) -> None:
+        super().__init__(progress)
+        self.arrays = slicing_arrays(instance)
+        self._ticks = np.empty(instance.nodes, np.int64)
+
+    def evaluate(self, vectors: IntArray) -> bool:
+        """Offer a plan if it fits into memory; return whether it fits."""
+        if excess_memory(self.arrays, vectors):
+            return False
+        latency = all_ticks(self.arrays, vectors, self._ticks)
+        self.offer(latency, partial(SlicingPlan, vectors))
+        return True
+
+    def require(self, vectors: IntArray, what: str) -> None:
+        """Offer a plan that has to fit into memory.
+
+        Raises
+        ------
+        UnsupportedError
+            If it does not fit into memory.
+        """
+        if not self.evaluate(vectors):
+            raise UnsupportedError(f"{what} does not fit into the devices' memory.")

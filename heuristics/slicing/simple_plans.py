@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from boundmark.heuristics.slicing.incumbent import PlanIncumbent
-from boundmark.heuristics.slicing.plan_kernels import fit_pattern
+from boundmark.heuristics.slicing.plan_kernels import PlanIncumbent, fit_pattern
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance

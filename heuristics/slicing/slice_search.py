@@ -1,20 +1,20 @@
-"""`slice-search`: simulated annealing over partition vectors ([KIRKPATRICK83]).
+"""Local search over partition vectors: `best-response` and `slice-search`.
 
-A step gives a run of operators one pattern (one device, or some devices by their speeds), divides
-an operator like one that it reads, or moves a boundary in a run of operators. Runs matter: a single
-operator on other devices than its neighbours mostly pays for communication twice.
+`best-response`: each operator in turn gets the vector that is best for it and its readers.
+`slice-search`: simulated annealing over partition vectors ([KIRKPATRICK83]). A step gives a run of
+operators one pattern (one device, or some devices by their speeds), divides an operator like one
+that it reads, or moves a boundary in a run of operators. Runs matter: a single operator on other
+devices than its neighbours mostly pays for communication twice.
 """
 
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST
-from boundmark.heuristics.slicing.best_response import best_responses
-from boundmark.heuristics.slicing.incumbent import PlanIncumbent
 from boundmark.heuristics.slicing.plan_kernels import (
+    PlanIncumbent,
     SlicingArrays,
     anneal,
     excess_memory,
@@ -37,42 +37,68 @@ from boundmark.problems.slicing import SlicingInstance
 from boundmark.problems.slicing.graph import tensor_bytes
 
 
-@dataclass(frozen=True)
-class SliceSearchSettings:
-    """Settings of `slice-search`.
+def best_responses(
+    arrays: SlicingArrays, fractions: Fractions, vectors: IntArray, budget: Budget
+) -> None:
+    """Improve vectors in place until no operator has a better one, or the time is up.
 
-    Attributes
-    ----------
-    hottest
-        Initial temperatures of the rounds in turn, in units of the best latency. Hot rounds get
-        from one device to many and back, cold ones move single boundaries.
-    coldest
-        Final temperature of every round, in units of the best latency.
-    first_steps, growth, most_steps
-        Steps of the first round, the factor by which each round has more than the one before, and
-        the largest number of steps.
-    afforded
-        Largest length of a round, as a fraction of the steps for which there seems to be time.
+    An operator tries the given fractions and those of the operators that it reads.
     """
+    operators = range(len(arrays.length))
+    is_better = True
+    while is_better:
+        is_better = False
+        for operator in operators:
+            if budget.is_spent():
+                return
+            inputs = arrays.edges[arrays.start[operator] : arrays.start[operator + 1], 0]
+            alike = [vectors[producer] / arrays.length[producer] for producer in inputs]
+            is_better |= _respond(arrays, [*fractions, *alike], vectors, operator)
 
-    hottest: tuple[float, ...] = (0.01, 0.1, 0.001)
-    coldest: float = 0.00001
-    first_steps: int = 20_000
-    growth: int = 2
-    most_steps: int = 2_000_000
-    afforded: float = 0.5
+
+def _respond(
+    arrays: SlicingArrays, fractions: list[Fractions], vectors: IntArray, operator: int
+) -> bool:
+    """Give an operator its best vector; return whether it is better than the one it had."""
+    start = arrays.reader_start
+    involved = [operator, *arrays.readers[start[operator] : start[operator + 1]].tolist()]
+
+    def ticks() -> int:
+        return sum(operator_ticks(arrays, vectors, one) for one in involved)
+
+    least, kept = ticks(), vectors[operator].copy()
+    first = least
+    for pattern in fractions:
+        fit_pattern(arrays.length[operator], np.ascontiguousarray(pattern), vectors[operator])
+        cost = ticks()
+        if cost < least and not excess_memory(arrays, vectors):
+            least, kept = cost, vectors[operator].copy()
+    vectors[operator] = kept
+    return least < first
 
 
-DEFAULTS = SliceSearchSettings()
+def run_best_response(
+    instance: SlicingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the best of some simple plans, then improve it by best responses."""
+    best, devices = PlanIncumbent(instance, progress), instance.graph.devices
+    best.evaluate(divided(instance, one_device_pattern(devices, int(speeds(instance).argmax()))))
+    best.evaluate(divided(instance, shares_pattern(speeds(instance))))
+    if best.cost == NO_COST:
+        best.evaluate(layers(instance))
+    if best.cost == NO_COST:
+        raise UnsupportedError("no simple plan fits into the devices' memory.")
+    vectors = best.solution.vectors.copy()
+    best_responses(best.arrays, patterns(instance), vectors, budget)
+    best.evaluate(vectors)
 
 
-def run(
+def run_slice_search(
     instance: SlicingInstance,
     budget: Budget,
     seed: int,
     progress: Progress,
     evaluations: int,
-    settings: SliceSearchSettings = DEFAULTS,
     **params: Any,
 ) -> None:
     """Report simple plans, then improve the best by best responses and rounds of annealing."""
@@ -92,7 +118,10 @@ def run(
         best_responses(best.arrays, fractions, vectors, budget)
         best.evaluate(vectors)
     vectors = starts[-1].copy()
-    steps, done, hottest = settings.first_steps, 0, cycle(settings.hottest)
+    # Temperatures are in units of the best latency. Hot rounds get from one device to many and
+    # back, cold ones move single boundaries.
+    hottest, coldest = cycle((0.01, 0.1, 0.001)), 0.00001
+    steps, growth, most_steps, done = 20_000, 2, 2_000_000, 0
     while not budget.is_spent() and best.cost and (not evaluations or done < evaluations):
         steps = min(steps, evaluations - done) if evaluations else steps
         began = budget.remaining()
@@ -108,16 +137,16 @@ def run(
         penalty = _penalty(instance, scale) if all(fits) else scale // 1000 + 1
         anneal(
             best.arrays, fractions, vectors, steps, max(1.0, next(hottest) * scale),
-            settings.coldest * scale, penalty,
+            coldest * scale, penalty,
             int(generator.integers(2**31)),
         )  # fmt: skip
         best.evaluate(vectors)
         done += steps
         affordable = steps * budget.remaining() / max(began - budget.remaining(), 1e-9)
-        steps = min(settings.most_steps, settings.growth * steps)
+        steps = min(most_steps, growth * steps)
         if not evaluations:
-            # The machine may become slower.
-            steps = max(1, min(steps, int(settings.afforded * affordable)))
+            # Half of what there seems to be time for: the machine may become slower.
+            steps = max(1, min(steps, int(0.5 * affordable)))
     _require(best)
 
 

@@ -10,8 +10,10 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from boundmark.problems.computation_graph import ARITHMETIC_DTYPES
 from boundmark.problems.devices.cluster import (
@@ -266,13 +268,7 @@ def as_table(value: Any) -> Mapping[str, Any]:
 
 
 def check_fields(table: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse unknown fields, which are mostly misspelt ones.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is one.
-    """
+    """Refuse unknown fields, which are mostly misspelt ones."""
     for field in table:
         if field not in known:
             near = difflib.get_close_matches(field, known, n=2)
@@ -300,7 +296,7 @@ def required_text(table: Mapping[str, Any], field: str, what: str) -> str:
     Raises
     ------
     InvalidInputError
-        If it is missing, empty or no required_text.
+        If it is missing, empty or no text.
     """
     value = required(table, field, what)
     if not isinstance(value, str) or not value.strip():
@@ -409,3 +405,37 @@ def _from_matrix(
                 bandwidth = number(value, f"{key} from {tail!r} to {head!r}") * unit
                 links[tail, head] = Link(float(bandwidth), latency, source)
     return links
+
+
+class DefaultLink(NamedTuple):
+    """A link that is taken where a device has none, and what it is called."""
+
+    name: str
+    link: Link
+
+
+def link_between(one: Device, other: Device) -> Link:
+    """Return the slower one of both devices' usual links, or of the default where one has none."""
+    return min(
+        one.link or default_link(one, other).link,
+        other.link or default_link(one, other).link,
+        key=lambda link: link.bandwidth,
+    )
+
+
+def default_link(one: Device, other: Device) -> DefaultLink:
+    """Return the link that joins two devices of which one has no usual link.
+
+    They are in one computer, unless both are the processor of a computer.
+    """
+    are_computers = one.is_computer and other.is_computer
+    return _default_links()["two_computers" if are_computers else "same_computer"]
+
+
+@cache
+def _default_links() -> dict[str, DefaultLink]:
+    text = files(__package__).joinpath("default_links.toml").read_text()
+    return {
+        kind: DefaultLink(table["name"], read_link(table, table["source"]))
+        for kind, table in tomllib.loads(text, parse_float=Decimal).items()
+    }

@@ -234,7 +234,7 @@ def _with_times(item: Device | Cluster, measured: Sequence[str], folder: Path) -
             f"{measured[0]!r} is for a device of a cluster, and {item.name!r} is a single device; "
             "expected a cluster, or the file of times alone."
         )
-    files = [required_text.split("=", 1) for required_text in measured]
+    files = [text.split("=", 1) for text in measured]
     members = [member for member, _ in files]
     for member, file in files:
         if not is_times_file(file):

@@ -1,30 +1,40 @@
 """`layers`: a chain of layers cut into stages, for devices that differ and have limited memory."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from boundmark.problems.arrays import frozen
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import substitutes
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.assignment import NAMING, TABLE, LayerAssignment, Stage
+from boundmark.problems.labels import Naming
 from boundmark.problems.layers.chain import MOST_DEVICES, LayerChain, Origin
 from boundmark.problems.layers.costs import MEASURED, ROOFLINE, chain_of, cost_words
 from boundmark.problems.layers.fleet import EXPECTED, read_fleet
 from boundmark.problems.layers.flights import EXPECTED as EXPECTED_IN_FLIGHT
 from boundmark.problems.layers.flights import INTERLEAVED, ONE_F_ONE_B, STAGES, read_in_flight
-from boundmark.problems.layers.graph_cuts import GraphLayers
-from boundmark.problems.layers.instance import GOALS, LATENCY, ORDERS, LayersInstance, StageLoad
+from boundmark.problems.layers.instance import (
+    GOALS,
+    LATENCY,
+    ORDERS,
+    LayerAssignment,
+    LayersInstance,
+    Stage,
+    StageLoad,
+)
 from boundmark.problems.layers.model import (
     AS_GIVEN,
     PHASES,
     TRAINING,
+    GraphLayers,
     LayerFacts,
     LayerModel,
     Operation,
     Workload,
 )
-from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, under_rules
+from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, read_text, under_rules
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, TextParameter
-from boundmark.problems.problem import Problem
+from boundmark.problems.problem import Problem, Row, SolutionTable
 
 MEMORY_PERCENT = 90
 
@@ -142,6 +152,32 @@ def _in_flight(given: str, phase: str, goal: str, virtual_stages: int) -> int | 
         return INTERLEAVED if virtual_stages > 1 else ONE_F_ONE_B
     return 1 if goal == LATENCY else STAGES
 
+
+def _assignment(rows: Sequence[Row], instance: LayersInstance) -> LayerAssignment:
+    found = dict.fromkeys(range(instance.nodes), 0)
+    for layer, device in rows:
+        found[layer] = device
+    return LayerAssignment(frozen(list(found.values())))
+
+
+def _renamed(instance: LayersInstance, names: Sequence[str], tick: str) -> LayersInstance:
+    return replace(instance, chain=replace(instance.chain, names=tuple(names), tick=tick))
+
+
+TABLE = SolutionTable(
+    columns=("layer", "device"),
+    largest=MOST_DEVICES,
+    solution=_assignment,
+    rows=lambda solution: enumerate(solution.devices.tolist()),
+    value_names=lambda instance: {"device": instance.chain.device_names},
+    of_text=read_text,
+)
+
+NAMING = Naming(
+    names=lambda instance: instance.chain.names,
+    rename=_renamed,
+    tick=lambda instance: instance.chain.tick,
+)
 
 PROBLEM = Problem(
     name="layers",

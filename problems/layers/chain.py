@@ -152,13 +152,7 @@ class LayerChain:
         return kept + in_flight * int(self.held[first:end].sum())
 
     def check_memory(self) -> None:
-        """Refuse a chain with a layer that fits on no device, or larger than all memory.
-
-        Raises
-        ------
-        InvalidInputError
-            With how many bytes are missing, and where.
-        """
+        """Refuse a chain with a layer that fits on no device, or larger than all memory."""
         largest = int(self.capacity.max())
         for at, name in enumerate(self.names):
             needed = self.memory(at, at + 1, 1)

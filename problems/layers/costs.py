@@ -113,13 +113,7 @@ def cost_words(fleet: Fleet, costs: str, model: LayerModel) -> str:
 
 
 def _check_times(device: Device, operators: set[str]) -> None:
-    """Refuse measured times of operators if they are of another model, or of none with operators.
-
-    Raises
-    ------
-    InvalidInputError
-        With an operator that is missing on one side.
-    """
+    """Refuse measured times of operators that are of another model, or of none with operators."""
     if device.measured is None:
         return
     differing = operators ^ device.measured.keys()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from boundmark.problems.devices import Cluster, Device, Link, find_device
-from boundmark.problems.devices.default_links import default_link, link_between
+from boundmark.problems.devices.device_file import default_link, link_between
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import MOST_DEVICES
 

@@ -1,17 +1,18 @@
-"""An instance of `layers`: a chain, devices, and the objective."""
+"""An instance of `layers`: a chain, devices, and the objective; and an assignment of layers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-from boundmark.problems.arrays import frozen
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
+from boundmark.problems.entry_points import problems
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_documents import (
     check_integer_lists,
     check_integer_tables,
+    is_integer_list,
 )
-from boundmark.problems.layers.assignment import LayerAssignment, Stage
 from boundmark.problems.layers.chain import LayerChain
 from boundmark.problems.layers.flights import (
     EXPECTED,
@@ -26,6 +27,50 @@ from boundmark.problems.layers.flights import (
 )
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 from boundmark.problems.ticks import LARGEST_TOTAL
+
+
+class Stage(NamedTuple):
+    """Layers ``first .. end - 1`` on a device."""
+
+    device: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class LayerAssignment:
+    """The number of the device that runs each layer, shape (n,)."""
+
+    devices: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "devices", frozen(self.devices, "devices"))
+
+    @classmethod
+    def of_stages(cls, stages: Iterable[Stage]) -> "LayerAssignment":
+        """Return the assignment with these stages, which cover all layers in order."""
+        return cls(frozen([s.device for s in stages for _ in range(s.first, s.end)]))
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Runs of layers on one device, in the order of the layers."""
+        devices = self.devices.tolist()
+        starts = [at for at, device in enumerate(devices) if at == 0 or devices[at - 1] != device]
+        ends = [*starts[1:], len(devices)]
+        return tuple(Stage(devices[a], a, b) for a, b in zip(starts, ends, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``{"devices": [0, 0, 1, ...]}``."""
+        return {"devices": self.devices.tolist()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "LayerAssignment":
+        """Read the JSON that `to_json` wrote."""
+        devices = value.get("devices")
+        if not is_integer_list(devices) or not devices:
+            raise InvalidInputError("devices of the solution is not a list of integers.")
+        return cls(frozen(devices, "devices"))
+
 
 BOTTLENECK, LATENCY, MAKESPAN = GOALS = ("bottleneck", "latency", "makespan")
 FREE, GIVEN = ORDERS = ("free", "given")
@@ -203,10 +248,8 @@ class LayersInstance(StoredInstance):
         InvalidInputError
             If one says of what the chain is made, which an instance does not know any more.
         """
-        from boundmark.problems.layers import PROBLEM
-
         own = {"goal", "device_order", "micro_batches", "in_flight", "virtual_stages"}
-        usual = {one.name: one.default for one in PROBLEM.parameters}
+        usual = {one.name: one.default for one in problems()[self.problem].parameters}
         for name, value in given.items():
             known = self.chain.made_of.get(name, usual.get(name))
             if name not in own and value != known:
@@ -415,13 +458,7 @@ class LayersInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LayersInstance":
-        """Read the JSON that `to_json` wrote; layers and devices get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; layers and devices get their numbers as names."""
         cls.check_head(value, FIELDS, (*_LISTS, *_TABLES, "tied"))
         check_integer_lists(value, _LISTS)
         check_integer_tables(value, (*_TABLES, "tied"))

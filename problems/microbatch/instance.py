@@ -10,10 +10,14 @@ from boundmark.problems.json_documents import (
     check_edges,
     is_integer_list,
 )
-from boundmark.problems.microbatch.feasibility import check_for_every_count, check_schedule
 from boundmark.problems.microbatch.layout import Block, BlockLayout
-from boundmark.problems.microbatch.measures import makespan
-from boundmark.problems.microbatch.schedule import MOST_MICRO_BATCHES, Schedule
+from boundmark.problems.microbatch.schedule import (
+    MOST_MICRO_BATCHES,
+    Schedule,
+    check_for_every_count,
+    check_schedule,
+    makespan,
+)
 from boundmark.problems.stored_instance import StoredInstance
 from boundmark.problems.ticks import LARGEST_TOTAL
 
@@ -168,13 +172,7 @@ class MicrobatchInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "MicrobatchInstance":
-        """Read the JSON that `to_json` wrote; blocks get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; blocks get their numbers as names."""
         cls.check_head(value, FIELDS, FIELDS[1:])
         columns = [value[field] for field in ("kinds", "duration", "memory", "device_sets")]
         if len({len(column) for column in columns}) != 1:

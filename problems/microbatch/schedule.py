@@ -1,8 +1,13 @@
-"""A solution of `microbatch`: when each block of each micro-batch starts."""
+"""Schedules of `microbatch`: when blocks start, constraints, earliest starts and measures.
+
+The constraints are those of [TESSEL24], Equation 1. Measures beside the objective are bubble rates,
+makespan and memory.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,7 +16,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import is_integer_list, is_integer_table
 from boundmark.problems.labels import Naming
 from boundmark.problems.microbatch.layout import BlockLayout
-from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.problem import Row, SolutionTable
 
 if TYPE_CHECKING:
     from boundmark.problems.microbatch.instance import MicrobatchInstance
@@ -116,13 +121,7 @@ class Schedule:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Schedule":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing or malformed.
-        """
+        """Read the JSON that `to_json` wrote."""
         starts, repetend = value.get("starts"), value.get("repetend")
         if not is_integer_table(starts) or not _is_in_time(starts):
             raise InvalidInputError("starts of the solution is not a table of integers up to 2^60.")
@@ -198,3 +197,182 @@ TABLE = SolutionTable(
 NAMING = Naming(
     names=lambda instance: [block.name for block in instance.layout.blocks], rename=_renamed
 )
+
+
+def steady_bubble_rate(layout: BlockLayout, period: int) -> Fraction:
+    """Return the share of time that devices idle while a schedule repeats.
+
+    It is the mean over the devices, "considering numerous micro-batches" ([TESSEL24], Table II).
+    """
+    return 1 - Fraction(sum(layout.loads), layout.devices * period)
+
+
+def bubble_rate(layout: BlockLayout, starts: IntArray) -> Fraction:
+    """Return the share of time that devices idle until the makespan of (N, K) start times."""
+    return 1 - Fraction(sum(layout.loads) * len(starts), layout.devices * makespan(layout, starts))
+
+
+def makespan(layout: BlockLayout, starts: IntArray) -> int:
+    """Return when the last block ends, in ticks."""
+    return int((starts + layout.durations).max())
+
+
+def peak_memory(layout: BlockLayout, starts: IntArray) -> tuple[int, ...]:
+    """Return the most memory that each device holds, shape (D,), with (N, K) start times."""
+    peaks = []
+    for members in layout.on_device:
+        here = np.array(members, dtype=np.int64)
+        order = np.argsort(starts[:, here].ravel(), kind="stable")
+        held = np.cumsum(np.tile(layout.memory[here], len(starts))[order])
+        peaks.append(max(0, int(held.max())) if len(held) else 0)
+    return tuple(peaks)
+
+
+# (micro-batch, block)
+Job: TypeAlias = tuple[int, int]
+
+
+def earliest_starts(layout: BlockLayout, jobs: Iterable[Job]) -> dict[Job, int]:
+    """Return the earliest start of each job if the devices take up the jobs in this sequence.
+
+    Parameters
+    ----------
+    jobs
+        A block comes after those that it waits for; those that are left out are done at time 0.
+    """
+    producers = [layout.dag.producers_of(i).tolist() for i in range(layout.dag.nodes)]
+    starts: dict[Job, int] = {}
+    ends: dict[Job, int] = {}
+    free = [0] * layout.devices
+    for number, i in jobs:
+        block = layout.blocks[i]
+        inputs = (ends.get((number, producer), 0) for producer in producers[i])
+        start = max(0, *inputs, *(free[device] for device in block.devices))
+        starts[number, i] = start
+        ends[number, i] = start + block.duration
+        for device in block.devices:
+            free[device] = start + block.duration
+    return starts
+
+
+def left_shifted(layout: BlockLayout, starts: IntArray) -> IntArray:
+    """Return the earliest starts, shape (N, K), with the same order of blocks on each device.
+
+    What a device holds depends on that order alone.
+    """
+    # What ends at a block's start began before it.
+    sequence = np.argsort(starts, axis=None, kind="stable").tolist()
+    earliest = earliest_starts(layout, (divmod(at, starts.shape[1]) for at in sequence))
+    shifted = np.empty_like(starts)
+    for job, start in earliest.items():
+        shifted[job] = start
+    return frozen(shifted)
+
+
+# Starts, dependencies and devices to look at for one schedule, as many as the checker does at most.
+MOST_STEPS = 2**26
+
+
+def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArray) -> None:
+    """Check the start times of some micro-batches.
+
+    Parameters
+    ----------
+    capacity
+        Memory of each device.
+    starts
+        Start of each block of each micro-batch, shape (N, K).
+
+    Raises
+    ------
+    InvalidInputError
+        If a block starts before 0 or before what it waits for is done, if a device would run two
+        blocks at a time, or if it would hold more than its capacity.
+    """
+    blocks = layout.blocks
+    if starts.ndim != 2 or starts.shape[1] != len(blocks):
+        raise InvalidInputError(
+            f"the schedule has start times for {starts.shape[-1]} blocks; expected {len(blocks)}."
+        )
+    if starts.min() < 0:
+        raise InvalidInputError(f"a block starts at {starts.min()}; expected no start before 0.")
+    ends = starts + layout.durations
+    sources, targets = layout.dag.sources, layout.dag.targets
+    early = np.argwhere(starts[:, targets] < ends[:, sources])
+    if len(early):
+        number, edge = early[0]
+        raise InvalidInputError(
+            f"block {blocks[targets[edge]].name!r} of micro-batch {number} starts at "
+            f"{starts[number, targets[edge]]}; expected the end of block "
+            f"{blocks[sources[edge]].name!r} first, at {ends[number, sources[edge]]}."
+        )
+    for device, members in enumerate(layout.on_device):
+        if not members:
+            continue
+        here = np.array(members)
+        when = starts[:, here].ravel()
+        order = np.argsort(when, kind="stable")
+        free = ends[:, here].ravel()[order]
+        overlapping = np.flatnonzero(when[order][1:] < free[:-1])
+        if len(overlapping):
+            first, second = order[overlapping[0] : overlapping[0] + 2]
+            names = [
+                f"{blocks[here[at % len(here)]].name!r} of micro-batch {at // len(here)}"
+                for at in (first, second)
+            ]
+            raise InvalidInputError(
+                f"device {device} runs {names[0]} and {names[1]} at once, from "
+                f"{when[second]}; expected one block at a time."
+            )
+        held = np.cumsum(np.tile(layout.memory[here], len(starts))[order])
+        if held.max() > capacity[device]:
+            at = int(held.argmax())
+            raise InvalidInputError(
+                f"device {device} holds {held[at]} from {when[order[at]]} on; "
+                f"expected at most {capacity[device]}."
+            )
+
+
+def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule: Schedule) -> None:
+    """Check a schedule with a repetend for its own number of micro-batches and any larger one.
+
+    Raises
+    ------
+    InvalidInputError
+        If it breaks a constraint for some number, or is so long that too many numbers decide.
+    """
+    counts = counts_that_decide(layout, schedule)
+    each = 1 + len(layout.blocks) + layout.dag.edges + 3 * sum(map(len, layout.on_device))
+    # `len` knows no range beyond 64 bits.
+    numbers = counts.stop - counts.start
+    steps = numbers * layout.devices + each * numbers * (counts.start + counts.stop - 1) // 2
+    if steps > MOST_STEPS:
+        raise InvalidInputError(
+            f"the schedule has to be checked for up to {counts.stop - 1} micro-batches, since it "
+            f"lasts for so many periods, which takes more than {MOST_STEPS:,} steps; "
+            "expected a shorter one."
+        )
+    for count in counts:
+        check_schedule(layout, capacity, schedule.starts_for(count))
+
+
+def counts_that_decide(layout: BlockLayout, schedule: Schedule) -> range:
+    """Return numbers of micro-batches that decide whether a schedule is feasible for any number.
+
+    With r repetitions more, the warm-up is over before the last repetition starts if r periods are
+    longer than the schedule, T. From then on, one repetition more brings no pair of blocks as close
+    as they have not been before, and every pair that depends on each other has been seen once r is
+    at least the number of micro-batches. Between the end of the warm-up and the start of the
+    cool-down, a device holds the same one period later, since micro-batches release what they
+    allocate; r >= T / period + 2 leaves a whole period between.
+    """
+    if schedule.repetend is None:
+        return range(schedule.micro_batches, schedule.micro_batches + 1)
+    if schedule.starts.shape[1] != len(layout.blocks):
+        raise InvalidInputError(
+            f"the schedule has start times for {schedule.starts.shape[1]} blocks; "
+            f"expected {len(layout.blocks)}."
+        )
+    length = makespan(layout, schedule.starts)
+    more = max(schedule.micro_batches, -(-length // schedule.repetend.period) + 2)
+    return range(schedule.micro_batches, schedule.micro_batches + more + 1)

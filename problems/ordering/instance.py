@@ -13,8 +13,7 @@ from boundmark.problems.json_documents import (
     check_integer_lists,
 )
 from boundmark.problems.ordering.graph import OrderingGraph
-from boundmark.problems.ordering.memory import memory_while_running
-from boundmark.problems.ordering.order import ExecutionOrder
+from boundmark.problems.ordering.order import ExecutionOrder, memory_while_running
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
 
 PEAK, SUM = METRICS = ("peak", "sum")
@@ -132,13 +131,7 @@ class OrderingInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "OrderingInstance":
-        """Read the JSON that `to_json` wrote; operators get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; operators get their numbers as names."""
         cls.check_head(value, FIELDS, _LISTS)
         check_integer_lists(value, ("size", "producer", "kept", "parameter_size"))
         check_groups(value, ("consumers", "overwrites"))

@@ -10,7 +10,7 @@ import numpy as np
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.node_costs import NodeCosts
+from boundmark.problems.problem import NodeCosts
 from boundmark.problems.ticks import check_total
 
 

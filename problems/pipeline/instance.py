@@ -22,7 +22,7 @@ from boundmark.problems.json_documents import (
 from boundmark.problems.labels import Naming
 from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.problem import Row, SolutionTable
 from boundmark.problems.stored_instance import StoredInstance
 
 
@@ -131,13 +131,7 @@ class Partition:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Partition":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If ``stages`` is missing or not a list of integers.
-        """
+        """Read the JSON that `to_json` wrote."""
         stages = value.get("stages")
         if not is_integer_list(stages):
             raise InvalidInputError("stages of the solution is not a list of integers.")
@@ -332,13 +326,7 @@ class PipelineInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PipelineInstance":
-        """Read the JSON that `to_json` wrote; nodes get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; nodes get their numbers as names."""
         cls.check_head(value, FIELDS, LISTS, ("backward",))
         check_edges(value["edges"], "node numbers")
         nodes = len(value["work"])

@@ -23,7 +23,7 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
 
     A device without a peak rate for the graph's dtype, or one that it uses instead, supports the
     operators that do no arithmetic. Parameters take memory in bytes all the time, and tensors while
-    they are live: see `live_memory`.
+    they are live: see `feasibility`.
 
     Raises
     ------

@@ -1,14 +1,84 @@
-"""The constraints of a placement and its schedule ([MOIRAI24], Equations 4 to 8)."""
+"""The constraints of a placement and its schedule ([MOIRAI24], Equations 4 to 8), memory and noise.
 
+Memory of devices while a schedule runs is that of parameters, and of tensors while they are live.
+With memory model `parameters+live`, a tensor takes memory of its producer's device from the
+producer's start until its readers there have ended and it has been moved to all others; of each
+device that it is moved to, from the transfer's start until its readers there have ended. What an
+operator writes and nobody reads takes memory while the operator runs. What takes no time takes no
+memory.
+"""
+
+import itertools
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.placement.graph import PlacementGraph, tensor_edges
-from boundmark.problems.placement.live_memory import peaks
 from boundmark.problems.placement.schedule import PlacementSchedule
+
+if TYPE_CHECKING:
+    from boundmark.problems.placement.instance import PlacementInstance
+
+
+def peaks(graph: PlacementGraph, schedule: PlacementSchedule, *, is_shared: bool) -> IntArray:
+    """Return the most memory that each device has in use at any time, shape (D,).
+
+    Parameters
+    ----------
+    is_shared
+        Whether the consumers of a tensor on one device share its transfer.
+    """
+    held = np.zeros(graph.devices, dtype=np.int64)
+    np.add.at(held, schedule.devices, graph.memory)
+    if not graph.is_live:
+        return held
+    device, begin, end, taken = _spans(graph, schedule, is_shared=is_shared)
+    counts = (begin < end) & (taken > 0)
+    device, begin, end, taken = device[counts], begin[counts], end[counts], taken[counts]
+    where, when = np.concatenate([device, device]), np.concatenate([begin, end])
+    change = np.concatenate([taken, -taken])
+    # At one time, what ends makes room for what begins.
+    order = np.lexsort((change > 0, when, where))
+    most = np.zeros(graph.devices, dtype=np.int64)
+    # What a device has got is given back in the end, so that the next one starts from 0.
+    np.maximum.at(most, where[order], np.cumsum(change[order]))
+    return np.asarray(held + most)
+
+
+def _spans(
+    graph: PlacementGraph, schedule: PlacementSchedule, *, is_shared: bool
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return device, begin, end and size of all that is there for some time, four of one shape."""
+    place, starts = schedule.devices, schedule.starts
+    ends = starts + graph.duration[np.arange(graph.nodes), place]
+    tensor_of, reader = graph.readings
+    home = place[graph.producer]
+    there = place[reader]
+    is_local = there == home[tensor_of]
+    last = ends[graph.producer]
+    np.maximum.at(last, tensor_of[is_local], ends[reader[is_local]])
+    tensors, receivers, sent = schedule.transfers.T
+    targets = receivers if is_shared else place[receivers]
+    ticks = graph.times[graph.size[tensors], home[tensors], targets]
+    np.maximum.at(last, tensors, sent + ticks)
+    released = sent + ticks
+    # Rows are sorted by tensor and receiver.
+    width = graph.devices if is_shared else graph.nodes
+    keys = tensors * width + receivers
+    moved = ~is_local
+    wanted = tensor_of[moved] * width + (there[moved] if is_shared else reader[moved])
+    np.maximum.at(released, np.searchsorted(keys, wanted), ends[reader[moved]])
+    return (
+        np.concatenate([place, home, targets]),
+        np.concatenate([starts, starts[graph.producer], sent]),
+        np.concatenate([ends, last, released]),
+        np.concatenate([graph.result_memory, graph.tensor_memory, graph.tensor_memory[tensors]]),
+    )
+
 
 PER_TENSOR, PER_EDGE = "per-tensor", "per-edge"
 
@@ -135,3 +205,68 @@ def _check_one_at_a_time(what: str, spans: list[tuple[int, int]]) -> None:
         if begin < free:
             raise InvalidInputError(f"{what} at {begin}; expected one at a time.")
         free = finish
+
+
+def noisy_makespans(
+    instance: "PlacementInstance", schedule: PlacementSchedule, noise: Noise
+) -> FloatArray:
+    """Return the makespan of a feasible schedule in each draw, shape (draws,).
+
+    Devices stay, and so do the orders in which each device runs operators, sends and receives.
+    Everything starts as soon as what it waits for has ended. An operator has a factor for each
+    device, a tensor one for all its transfers. Memory is not looked at.
+    """
+    graph, random = instance.graph, noise.generator()
+    place = schedule.devices
+    ticks = np.empty((noise.draws, graph.nodes + len(schedule.transfers)))
+    for device in range(graph.devices):
+        factors = noise.factors(random, graph.nodes)
+        here = np.flatnonzero(place == device)
+        ticks[:, here] = graph.duration[here, device] * factors[:, here]
+    tensors, receivers, _ = schedule.transfers.T
+    targets = receivers if instance.transfers == PER_TENSOR else place[receivers]
+    sources = place[graph.producer[tensors]]
+    moving = graph.times[graph.size[tensors], sources, targets]
+    ticks[:, graph.nodes :] = moving * noise.factors(random, len(graph.size))[:, tensors]
+    ends = np.zeros_like(ticks.T)
+    for event, before in _events(instance, schedule):
+        ready = ends[before].max(axis=0) if before else 0.0
+        ends[event] = ready + ticks[:, event]
+    return np.asarray(ends[: graph.nodes].max(axis=0))
+
+
+def _events(
+    instance: "PlacementInstance", schedule: PlacementSchedule
+) -> list[tuple[int, list[int]]]:
+    """Return operators, and transfers behind them, in an order of time; and what each waits for."""
+    graph, place = instance.graph, schedule.devices.tolist()
+    before: dict[int, list[int]] = defaultdict(list)
+    lines: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for _, producer, consumer in tensor_edges(graph):
+        if place[producer] == place[consumer]:
+            before[consumer].append(producer)
+    rank = np.empty(graph.nodes, dtype=np.int64)
+    rank[graph.dag.topological_order] = np.arange(graph.nodes)
+    lengths = graph.duration[np.arange(graph.nodes), schedule.devices].tolist()
+    keys = [
+        (start, start + length, 2 * int(rank[node]))
+        for node, (start, length) in enumerate(zip(schedule.starts.tolist(), lengths, strict=True))
+    ]
+    for node, device in enumerate(place):
+        lines["runs", device].append(node)
+    waiting = needed_transfers(graph, schedule.devices, instance.transfers)
+    for number, (tensor, receiver, start) in enumerate(schedule.transfers.tolist(), graph.nodes):
+        producer, consumers = int(graph.producer[tensor]), waiting[tensor, receiver]
+        source, target = place[producer], place[consumers[0]]
+        length = int(graph.times[graph.size[tensor], source, target])
+        # Where nothing takes time, a tensor is behind its producer and before its readers.
+        keys.append((start, start + length, 2 * int(rank[producer]) + 1))
+        before[number].append(producer)
+        for consumer in consumers:
+            before[consumer].append(number)
+        lines["sends", source].append(number)
+        lines["receives", target].append(number)
+    for line in lines.values():
+        for first, second in itertools.pairwise(sorted(line, key=keys.__getitem__)):
+            before[second].append(first)
+    return [(event, before[event]) for event in sorted(range(len(keys)), key=keys.__getitem__)]

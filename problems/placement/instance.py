@@ -1,4 +1,9 @@
-"""An instance of `placement`: a graph with costs on devices, and how tensors are moved."""
+"""An instance of `placement`: a graph with costs on devices, and how tensors are moved.
+
+Beside costs, operators have features: types, and shapes of the tensors that they write. No
+objective depends on them. Methods that learn from them can only read what an instance holds, so an
+instance made with ``features = "operators"`` has them in its canonical JSON, and another hash.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,10 +18,9 @@ from boundmark.problems.json_documents import (
     check_groups,
     check_integer_lists,
     check_integer_tables,
+    is_integer_list,
 )
-from boundmark.problems.placement import features as described
 from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, check_schedule
-from boundmark.problems.placement.features import COSTS, OPERATORS, check_described
 from boundmark.problems.placement.fusion import RULE_SETS, CoarseGraph, coarsen
 from boundmark.problems.placement.graph import (
     UNSUPPORTED,
@@ -25,6 +29,59 @@ from boundmark.problems.placement.graph import (
 )
 from boundmark.problems.placement.schedule import PlacementSchedule
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
+
+COSTS, OPERATORS = "costs", "operators"
+
+FEATURE_FIELDS = ("op_types", "output_shapes")
+
+
+def check_described(graph: PlacementGraph) -> None:
+    """Refuse a graph without types of operators and shapes of outputs."""
+    if not graph.op_types or not graph.output_shapes:
+        raise InvalidInputError(
+            "features is 'operators', and the graph does not say its operators' types and output "
+            "shapes; expected a model file, or features = 'costs'."
+        )
+
+
+def _feature_fields(graph: PlacementGraph) -> dict[str, Any]:
+    """Return the fields of a stored instance with a graph's types and shapes."""
+    return {
+        "op_types": list(graph.op_types),
+        "output_shapes": [list(shape) for shape in graph.output_shapes],
+    }
+
+
+def _features(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored types and shapes, if any, as arguments of `PlacementGraph`.
+
+    Raises
+    ------
+    InvalidInputError
+        If one is there without the other, or is not what the format says.
+    """
+    given = [field for field in FEATURE_FIELDS if field in value]
+    if not given:
+        return {}
+    for field in FEATURE_FIELDS:
+        if not isinstance(value.get(field), list) or len(value[field]) != len(value["duration"]):
+            raise InvalidInputError(
+                f"{field} is not a list with an entry for each operator, and {given[0]} is there."
+            )
+    for entry in value["op_types"]:
+        if not isinstance(entry, str):
+            raise InvalidInputError(f"op_types has {quoted(entry)}; expected texts.")
+    for entry in value["output_shapes"]:
+        if not is_integer_list(entry) or any(not 0 <= extent < 2**63 for extent in entry):
+            raise InvalidInputError(
+                f"output_shapes has {quoted(entry)}; expected lists of non-negative integers, of "
+                "at most 63 bits."
+            )
+    return {
+        "op_types": tuple(value["op_types"]),
+        "output_shapes": tuple(map(tuple, value["output_shapes"])),
+    }
+
 
 FIELDS = (
     "transfers", "duration", "memory", "capacity", "producer", "consumers", "size", "times",
@@ -52,7 +109,7 @@ class PlacementInstance(StoredInstance):
     runs one operator, sends one tensor and receives one at a time, all three at once (Equations 4
     to 8), and has room for the memory of all its operators together (Equation 5). With memory model
     `parameters+outputs`, that includes all that they write; with `parameters+live`, a device has
-    room for that besides, as long as it is live there (see `live_memory`).
+    room for that besides, as long as it is live there (see `feasibility`).
 
     Attributes
     ----------
@@ -219,7 +276,7 @@ class PlacementInstance(StoredInstance):
             "consumers": [list(readers) for readers in graph.consumers],
             "size": graph.size.tolist(),
             "times": graph.times.reshape(len(graph.times), graph.devices**2).tolist(),
-            **(described.to_json(graph) if self.features == OPERATORS else {}),
+            **(_feature_fields(graph) if self.features == OPERATORS else {}),
         }
 
     def _live_fields(self) -> dict[str, Any]:
@@ -233,14 +290,8 @@ class PlacementInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PlacementInstance":
-        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
-        cls.check_head(value, FIELDS, FIELDS[1:], (*described.FIELDS, *LIVE_FIELDS, "fusion"))
+        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names."""
+        cls.check_head(value, FIELDS, FIELDS[1:], (*FEATURE_FIELDS, *LIVE_FIELDS, "fusion"))
         check_integer_lists(value, ("memory", "capacity", "producer", "size"))
         check_integer_tables(value, ("duration", "times"))
         check_groups(value, ("consumers",))
@@ -266,7 +317,7 @@ class PlacementInstance(StoredInstance):
             times=frozen(tables or np.zeros((0, devices, devices)), "times"),
             names=numbers_as_names(len(value["duration"])),
             device_names=numbers_as_names(devices),
-            **described.from_json(value),
+            **_features(value),
             **_live_memory(value),
         )
         features = OPERATORS if graph.op_types else COSTS

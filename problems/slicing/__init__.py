@@ -5,8 +5,7 @@ from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.parameter import IntegerParameter
 from boundmark.problems.problem import CostModel, Problem
 from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
-from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
-from boundmark.problems.slicing.graph import SlicingGraph
+from boundmark.problems.slicing.graph import CHANNELS, HEIGHT, Edge, SlicingGraph
 from boundmark.problems.slicing.instance import SlicingInstance
 from boundmark.problems.slicing.latency import noisy_latencies
 from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan
@@ -15,11 +14,6 @@ from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan
 def default_cluster() -> Cluster:
     """Return the default cluster."""
     return shipped().clusters[DEFAULT_CLUSTER]
-
-
-def make_instance(graph: SlicingGraph, edge_devices: int, memory_percent: int) -> SlicingInstance:
-    """Return the instance with these parameters; see `SlicingInstance.of`."""
-    return SlicingInstance.of(graph, edge_devices, memory_percent)
 
 
 PROBLEM = Problem(
@@ -45,7 +39,7 @@ PROBLEM = Problem(
             "all that it has",
         ),
     ),
-    instance=make_instance,
+    instance=SlicingInstance.of,
     instance_from_json=SlicingInstance.from_json,
     solution_from_json=SlicingPlan.from_json,
     immediate={"slice-compute": {}, "one-device": {}},

@@ -1,16 +1,73 @@
 """A model's operators as slicing needs them: lengths, costs on devices, memory, and the router."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, NoRoomError
-from boundmark.problems.slicing.edge import CHANNELS, HEIGHT, Edge
 from boundmark.problems.ticks import LARGEST_TOTAL
+
+# The dimensions in which operators are sliced.
+CHANNELS, HEIGHT = 0, 1
+
+
+class Edge(NamedTuple):
+    """A tensor between two operators, and which part of it each part of the consumer needs.
+
+    Whoever computes the indices ``a .. b - 1`` of the consumer's output, along the dimension in
+    which the consumer is sliced, needs the tensor's indices from ``scale * ((a * multiply + add) //
+    divide)`` up to ``scale * (((b - 1) * multiply + add + size - 1) // divide + 1)`` along the same
+    dimension, cut off at 0 and `extent`. So strides of windows are in `multiply`, their padding in
+    `add` and their reach in `size`; groups of channels and reshaped dimensions are in `divide` and
+    `scale`.
+
+    Attributes
+    ----------
+    producer, consumer
+        Numbers of operators.
+    unit
+        Bytes of the smallest part: for one index of the dimension in which the consumer is sliced
+        and, if the producer is sliced in another one, one index of that.
+    extent
+        Of the tensor, along the dimension in which the consumer is sliced.
+    """
+
+    producer: int
+    consumer: int
+    unit: int
+    extent: int
+    multiply: int
+    add: int
+    size: int
+    divide: int
+    scale: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every part needs the whole tensor."""
+        return self.multiply == 0
+
+    def needed(self, begin: int, end: int) -> tuple[int, int]:
+        """Return the indices that a part ``begin .. end - 1`` needs; an empty part needs none."""
+        if begin >= end:
+            return 0, 0
+        first = self.scale * ((begin * self.multiply + self.add) // self.divide)
+        reach = (end - 1) * self.multiply + self.add + self.size - 1
+        last = self.scale * (reach // self.divide + 1)
+        first = min(max(first, 0), self.extent)
+        return first, max(first, min(last, self.extent))
+
+
+def whole(producer: int, consumer: int, unit: int, extent: int) -> Edge:
+    """Return an edge whose whole tensor every part of the consumer needs."""
+    return Edge(producer, consumer, unit, extent, 0, 0, extent, 1, 1)
+
 
 MOST_DEVICES = 16
 
@@ -323,17 +380,18 @@ def check_each_operator_fits(graph: SlicingGraph) -> None:
         length = int(graph.length[operator])
         if _room(graph, operator, capacity) >= length:
             continue
-        low, high = 0, least_memory(graph, operator, length)
-        while low + 1 < high:
-            more = (low + high) // 2
-            if _room(graph, operator, [limit + more for limit in capacity]) >= length:
-                high = more
-            else:
-                low = more
+        needed = range(1, least_memory(graph, operator, length))
+        more = needed.start + bisect_left(needed, True, key=partial(_fits_with, graph, operator))
         raise NoRoomError(
             f"no slicing of operator {name!r} meets the memory limits {capacity}: each device "
-            f"would need at least {high} bytes more."
+            f"would need at least {more} bytes more."
         )
+
+
+def _fits_with(graph: SlicingGraph, operator: int, more: int) -> bool:
+    """Whether an operator fits on all devices together if each has so many bytes more."""
+    capacity = [limit + more for limit in graph.capacity.tolist()]
+    return _room(graph, operator, capacity) >= int(graph.length[operator])
 
 
 def _room(graph: SlicingGraph, operator: int, capacity: list[int]) -> int:
@@ -341,14 +399,8 @@ def _room(graph: SlicingGraph, operator: int, capacity: list[int]) -> int:
     length = int(graph.length[operator])
     room = 0
     for limit in capacity:
-        low, high = 0, length + 1
-        while low + 1 < high:
-            width = (low + high) // 2
-            if least_memory(graph, operator, width) <= limit:
-                low = width
-            else:
-                high = width
-        room += low
+        least = partial(least_memory, graph, operator)
+        room += bisect_right(range(1, length + 1), limit, key=least)
         if room >= length:
             break
     return room

@@ -10,8 +10,7 @@ from boundmark.problems.json_documents import (
     check_integer_lists,
     check_integer_tables,
 )
-from boundmark.problems.slicing.edge import Edge
-from boundmark.problems.slicing.graph import SlicingGraph
+from boundmark.problems.slicing.graph import Edge, SlicingGraph
 from boundmark.problems.slicing.latency import latency, memory_alone
 from boundmark.problems.slicing.plan import SlicingPlan
 from boundmark.problems.stored_instance import StoredInstance, numbers_as_names
@@ -51,7 +50,9 @@ class SlicingInstance(StoredInstance):
     memory: int = 0
 
     @classmethod
-    def of(cls, graph: SlicingGraph, edge_devices: int, memory: int = 0) -> "SlicingInstance":
+    def of(
+        cls, graph: SlicingGraph, edge_devices: int, memory_percent: int = 0
+    ) -> "SlicingInstance":
         """Return the instance on the first devices; on all of them if the number is 0.
 
         Raises
@@ -60,11 +61,11 @@ class SlicingInstance(StoredInstance):
             If there are not so many devices, or an operator does not fit on them.
         """
         chosen = graph.with_devices(edge_devices) if edge_devices else graph
-        if not memory:
+        if not memory_percent:
             return cls(chosen)
-        most = -(-memory * memory_alone(chosen) // 100)
+        most = -(-memory_percent * memory_alone(chosen) // 100)
         limited = replace(chosen, capacity=chosen.capacity.clip(max=most))
-        return cls(limited, memory)
+        return cls(limited, memory_percent)
 
     @property
     def dag(self) -> Dag:
@@ -111,13 +112,7 @@ class SlicingInstance(StoredInstance):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SlicingInstance":
-        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names.
-
-        Raises
-        ------
-        InvalidInputError
-            If a field is missing, or is not what the format says.
-        """
+        """Read the JSON that `to_json` wrote; operators and devices get their numbers as names."""
         cls.check_head(value, FIELDS, FIELDS[:-1])
         check_integer_lists(value, (*LISTS, *RATES))
         check_integer_tables(value, TABLES)

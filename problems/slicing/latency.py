@@ -11,8 +11,7 @@ import numpy as np
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.noise import FloatArray, Noise
-from boundmark.problems.slicing.edge import Edge
-from boundmark.problems.slicing.graph import SlicingGraph, weight_share
+from boundmark.problems.slicing.graph import Edge, SlicingGraph, weight_share
 from boundmark.problems.slicing.plan import SlicingPlan
 
 if TYPE_CHECKING:

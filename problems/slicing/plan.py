@@ -10,7 +10,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_documents import is_integer_list, is_integer_table
 from boundmark.problems.labels import Naming
-from boundmark.problems.solution_table import Row, SolutionTable
+from boundmark.problems.problem import Row, SolutionTable
 
 if TYPE_CHECKING:
     from boundmark.problems.slicing.instance import SlicingInstance
@@ -49,13 +49,7 @@ class SlicingPlan:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SlicingPlan":
-        """Read the JSON that `to_json` wrote.
-
-        Raises
-        ------
-        InvalidInputError
-            If vectors are missing or malformed, or the order is malformed.
-        """
+        """Read the JSON that `to_json` wrote."""
         vectors = value.get("vectors")
         if not is_integer_table(vectors) or not vectors:
             raise InvalidInputError(

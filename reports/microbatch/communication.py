@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.runtime import program_of, simulate
+from boundmark.problems.microbatch.schedule import makespan
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.microbatch.drawings import Pair
 from boundmark.reports.pages.page import Cell, Section

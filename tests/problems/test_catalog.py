@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from plugin_packages import install
 
-from boundmark.problems import catalog
-from boundmark.problems.catalog import registered
+from boundmark.problems import catalog, entry_points
+from boundmark.problems.entry_points import registered
 from boundmark.problems.method import Method
 
 
@@ -97,10 +97,10 @@ def folder(
     """Return a folder on Python's path; entry points are looked for anew."""
     caplog.set_level(logging.WARNING, "boundmark")
     monkeypatch.syspath_prepend(str(tmp_path))
-    catalog._entry_points.cache_clear()
+    entry_points._entry_points.cache_clear()
     before = set(sys.modules)
     yield tmp_path
-    catalog._entry_points.cache_clear()
+    entry_points._entry_points.cache_clear()
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

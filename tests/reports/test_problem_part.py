@@ -12,7 +12,7 @@ import pytest
 from documented import append
 from plugin_packages import install
 
-from boundmark.problems import catalog
+from boundmark.problems import entry_points
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.problem_part import part_of, report_of
@@ -77,14 +77,14 @@ def package(
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(site)
-    catalog._entry_points.cache_clear()
+    entry_points._entry_points.cache_clear()
 
     def add(name: str, code: str, problem: str = "unheard-of") -> None:
         install(site, name, {"boundmark.reports": {problem: f"{name}:REPORT"}}, code)
-        catalog._entry_points.cache_clear()
+        entry_points._entry_points.cache_clear()
 
     yield add
-    catalog._entry_points.cache_clear()
+    entry_points._entry_points.cache_clear()
     for name in [name for name in sys.modules if (site / f"{name}.py").exists()]:
         del sys.modules[name]
 

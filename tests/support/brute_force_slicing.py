@@ -9,7 +9,7 @@ import numpy as np
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.slicing import Edge, SlicingGraph, SlicingInstance, SlicingPlan
-from boundmark.problems.slicing.edge import whole
+from boundmark.problems.slicing.graph import whole
 
 # Windows without stride: only the same index, and one neighbour on each side as well.
 SAME, HALO = (1, 0, 1, 1, 1), (1, -1, 3, 1, 1)

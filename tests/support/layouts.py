@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from boundmark.datasets.microbatch.shapes import SHAPES, Costs, load
-from boundmark.heuristics.microbatch.device_orders import find_earliest_starts
+from boundmark.heuristics.microbatch.pattern import find_earliest_starts
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule

@@ -11,7 +11,8 @@ from brute_force_placement import instance
 from recording import Recorder
 
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
-from boundmark.heuristics.placement.learned.learning import Evaluations, prepare_jax
+from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.methods import prepare_jax
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget

@@ -20,7 +20,7 @@ from random_mutations import WRONG, Document, optimum, verdict
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import makespan
 
 PROBLEM = "microbatch"
 

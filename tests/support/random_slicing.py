@@ -5,7 +5,7 @@ from brute_force_slicing import instance
 from hypothesis import strategies as st
 
 from boundmark.problems.slicing import Edge, SlicingInstance, SlicingPlan
-from boundmark.problems.slicing.edge import whole
+from boundmark.problems.slicing.graph import whole
 
 small = st.integers(0, 9)
 

@@ -23,10 +23,9 @@ from boundmark.bounds.pipeline.weights.tensors import (
     unpacked,
 )
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.method import Budget
+from boundmark.problems.method import Budget, require_module
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.problems.solver_module import require_module
 
 # How often each node is in a packing, by node.
 Row = tuple[tuple[int, int], ...]

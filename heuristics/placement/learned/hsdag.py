@@ -31,18 +31,21 @@ today. What differs:
   thousands.
 """
 
+import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from boundmark.heuristics.placement.learned.features import FeatureChoice
-from boundmark.heuristics.placement.learned.learning import Evaluations, learn
-from boundmark.heuristics.placement.reserve import leaving_room
-from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.method import Budget, Progress
-from boundmark.problems.placement import PlacementInstance
+from boundmark.heuristics.placement.learned.graphs import FeatureChoice, FeatureLayout
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import InvalidInputError, quoted
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,6 @@ class HsdagSettings:
         Files to start from and to keep the policy in; empty for none.
     train
         Whether there are updates; otherwise a loaded policy places as it is.
-    no_room
-        Latency that counts for a placement without room, in units of the worst one with room in its
-        batch; of `hsdag-advantage` only.
     """
 
     evaluations: int
@@ -100,7 +100,6 @@ class HsdagSettings:
     train: bool
     discount: float = 1.0
     entropy: float = 0.0
-    no_room: float = 2.0
 
     def __post_init__(self) -> None:
         for name in ("evaluations", "steps", "updates", "hidden"):
@@ -134,51 +133,165 @@ def _check(name: str, is_right: bool, value: object, expected: str) -> None:
         raise InvalidInputError(f"{name} is {value!r}; expected {expected}.")
 
 
-@leaving_room
-def run(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report each better placement of training as printed; raises as `learn_groups` does."""
-    learn_groups(instance, budget, seed, progress, params, uses_advantages=False)
+Scores = npt.NDArray[np.float32]
 
 
-@leaving_room
-def run_advantage(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report each better placement of training by advantages; raises as `learn_groups` does."""
-    learn_groups(instance, budget, seed, progress, params, uses_advantages=True)
+@dataclass(frozen=True, eq=False)
+class Parse:
+    """A partition of the N nodes of a graph.
+
+    Attributes
+    ----------
+    group_of
+        The group of each node, shape (N,): the assignment matrix of Equation 10, a number per row.
+        Groups are numbered as Algorithm 2 finds them, those with the highest score first.
+    kept
+        The edge that each node keeps, shape (N,); -1 for nodes without any.
+    """
+
+    group_of: IntArray
+    kept: IntArray
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return int(self.group_of.max()) + 1
 
 
-def learn_groups(
-    instance: PlacementInstance,
-    budget: Budget,
-    seed: int,
-    progress: Progress,
-    params: Mapping[str, Any],
-    *,
-    uses_advantages: bool,
-) -> None:
-    """Train HSDAG's network, from a checkpoint and into one if the parameters name them.
+def parse(nodes: int, edges: IntArray, scores: Scores) -> Parse:
+    """Return the groups that follow from the scores of edges ([HSDAG24], Equations 9-11).
+
+    Every node keeps the edge to the neighbour with the highest score, whichever way the edge
+    points, and the components of these edges are the groups. Stages 1 and 2 of Algorithm 2 find the
+    same: from the best edge that is left, a group grows along kept edges until nothing is added.
+    Nodes without edges are groups of their own (stage 3).
+
+    Parameters
+    ----------
+    edges
+        Rows (source, target), shape (m, 2); those that were dropped are left out.
+    scores
+        Of each edge, in [0, 1], shape (m,). Of equal ones the first counts.
+    """
+    best = np.full(nodes, -1, dtype=np.int64)
+    # The last one to be written stays, so the best one comes last.
+    for edge in np.argsort(-scores, kind="stable")[::-1].tolist():
+        best[edges[edge]] = edge
+    return _grouped(nodes, edges, scores, best)
+
+
+def _grouped(nodes: int, edges: IntArray, scores: Scores, kept: IntArray) -> Parse:
+    used = np.unique(kept[kept >= 0])
+    ends = edges[used].reshape(-1, 2)
+    graph = csr_array((np.ones(len(used)), (ends[:, 0], ends[:, 1])), shape=(nodes, nodes))
+    count, label = connected_components(graph, directed=False)
+    # Of a group without edges, below all scores.
+    highest = np.full(count, -1.0)
+    np.maximum.at(highest, label[ends[:, 0]], scores[used])
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.argsort(-highest, kind="stable")] = np.arange(count)
+    return Parse(rank[label].astype(np.int64), kept)
+
+
+CHECKPOINT_FORMAT = "boundmark-policy/1"
+
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RecursionError,
+    zipfile.BadZipFile,
+)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A trained policy.
+
+    Attributes
+    ----------
+    policy
+        Name of the kind of policy, e.g. ``"hsdag"``.
+    devices
+        Number of devices that it chooses among, in the order of the instance.
+    layout
+        The columns of the features that it reads.
+    parameters
+        Arrays by name.
+    """
+
+    policy: str
+    devices: int
+    layout: FeatureLayout
+    parameters: Mapping[str, npt.NDArray[np.float32]]
+
+    def save(self, path: Path) -> None:
+        """Write the file, a ZIP archive of NumPy arrays.
+
+        Raises
+        ------
+        InvalidInputError
+            If it cannot be written.
+        """
+        head = {
+            "format": CHECKPOINT_FORMAT,
+            "policy": self.policy,
+            "devices": self.devices,
+            "layout": self.layout.to_json(),
+        }
+        arrays: dict[str, Any] = dict(self.parameters)
+        try:
+            with path.open("wb") as file:
+                np.savez(file, head=np.array(json.dumps(head)), **arrays)
+        except OSError as error:
+            raise InvalidInputError(f"{path}: the policy cannot be written: {error}.") from error
+
+    def require(self, policy: str, devices: int) -> None:
+        """Check the kind of policy and the number of devices.
+
+        Raises
+        ------
+        InvalidInputError
+            If not.
+        """
+        if self.policy != policy:
+            raise InvalidInputError(
+                f"the checkpoint holds a policy of {self.policy!r}; expected one of {policy!r}."
+            )
+        if self.devices != devices:
+            raise InvalidInputError(
+                f"the checkpoint's policy chooses among {self.devices} devices; the instance has "
+                f"{devices}."
+            )
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint that `Checkpoint.save` wrote.
 
     Raises
     ------
-    UnsupportedError
-        As `learn` does.
     InvalidInputError
-        If a parameter or the checkpoint is not what it should be.
+        If the file cannot be read, or is not what it should be.
     """
-    settings = HsdagSettings.of(params)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        head = json.loads(str(arrays.pop("head")))
+        return _checkpoint(head, arrays)
+    except _UNREADABLE as error:
+        raise InvalidInputError(
+            f"{path}: cannot be read as a policy: {error}; expected a file that a learned method "
+            "has saved."
+        ) from error
 
-    def train_agent(evaluations: Evaluations) -> None:
-        from boundmark.heuristics.placement.learned import hsdag_training as training
 
-        agent = training.Agent(instance, settings, np.random.default_rng(seed))
-        if settings.load:
-            evaluations.latency(agent.greedy())
-        train = training.train_by_advantages if uses_advantages else training.train_as_printed
-        train(agent, evaluations)
-        evaluations.require_solution()
-        agent.save()
-
-    learn(instance, budget, progress, settings.evaluations, train_agent)
+def _checkpoint(head: Any, arrays: dict[str, Any]) -> Checkpoint:
+    if head.get("format") != CHECKPOINT_FORMAT:
+        raise InvalidInputError(
+            f"format of the checkpoint is {quoted(head.get('format'))}; expected "
+            f"{CHECKPOINT_FORMAT!r}."
+        )
+    layout = FeatureLayout.from_json(head["layout"])
+    return Checkpoint(head["policy"], int(head["devices"]), layout, arrays)

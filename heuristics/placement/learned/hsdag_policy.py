@@ -12,9 +12,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.example_libraries import optimizers
 
-from boundmark.heuristics.placement.learned.graph_arrays import GraphArrays
+from boundmark.heuristics.placement.learned.graphs import GraphArrays
 from boundmark.heuristics.placement.learned.neural_layers import (
     NEVER,
     Array,
@@ -24,6 +23,7 @@ from boundmark.heuristics.placement.learned.neural_layers import (
     log_likelihood,
     mean_entropy,
     perceptron,
+    updating,
 )
 
 
@@ -140,26 +140,10 @@ def shared_loss(
     return -(logs * buffer.weight).mean() - entropy * entropies.mean()
 
 
-def _chained_update(
-    moments: Array, number: Array, graph: GraphArrays, buffer: Buffer, rate: Array
-) -> Array:
-    _, change, parameters_of = optimizers.adam(lambda _: rate)
-    slope = jax.grad(chained_loss)(parameters_of(moments), graph, buffer)
-    return change(number, slope, moments)
-
-
-def _shared_update(
-    moments: Array, number: Array, graph: GraphArrays, buffer: Buffer, rate: Array, entropy: Array
-) -> Array:
-    _, change, parameters_of = optimizers.adam(lambda _: rate)
-    slope = jax.grad(shared_loss)(parameters_of(moments), graph, buffer, entropy)
-    return change(number, slope, moments)
-
-
 # Compiled once for each size of a graph.
 transform = jax.jit(transformed)
 observe = jax.jit(observed)
 judge = jax.jit(judged)
 judge_all = jax.jit(jax.vmap(judged, in_axes=(None, None, None, None, 0, 0, 0)))
-chained_update = jax.jit(_chained_update)
-shared_update = jax.jit(_shared_update)
+chained_update = updating(chained_loss)
+shared_update = updating(shared_loss)

@@ -1,28 +1,44 @@
 """HSDAG's policy on one graph, and its training: as printed, and by advantages. Needs JAX."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from boundmark.heuristics.placement.learned import hsdag_policy as policy
-from boundmark.heuristics.placement.learned.checkpoint import Checkpoint, load_checkpoint
-from boundmark.heuristics.placement.learned.colocation import colocated
-from boundmark.heuristics.placement.learned.features import feature_matrix, layout_of, shared_layout
-from boundmark.heuristics.placement.learned.graph_arrays import graph_arrays
-from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
-from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.graphs import (
+    colocated,
+    feature_matrix,
+    graph_arrays,
+    layout_of,
+    shared_layout,
+)
+from boundmark.heuristics.placement.learned.hsdag import (
+    Checkpoint,
+    HsdagSettings,
+    Parse,
+    load_checkpoint,
+    parse,
+)
+from boundmark.heuristics.placement.learned.learning import (
+    Evaluations,
+    allowed_devices,
+    drawn,
+    likeliest,
+)
 from boundmark.heuristics.placement.learned.neural_layers import (
     Parameters,
     adam_state,
     parameters_of,
 )
-from boundmark.heuristics.placement.learned.parsing import Parse, parse
-from boundmark.heuristics.placement.learned.reinforcement import allowed_devices, drawn, likeliest
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
 NAME = "hsdag"
+
+# Latency that counts for a placement without room, in units of the worst one with room in its
+# batch; of `hsdag-advantage` only.
+NO_ROOM = 2.0
 
 
 class Agent:
@@ -149,19 +165,19 @@ def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
         if not agent.settings.train:
             continue
         is_group = np.stack([is_slot < groups.groups for groups in parses]).astype(np.float32)
-        weight = advantages(latencies, agent.settings.no_room)
+        weight = advantages(latencies)
         # States are not read: all steps begin at the first one.
         nothing = np.zeros((count, 0), dtype=np.float32)
         buffer = policy.Buffer(nothing, kept, group_of, allowed, chosen, is_group, weight)
         for _ in range(agent.settings.updates):
             agent.moments = policy.shared_update(
-                agent.moments, agent.updates, agent.graph, buffer,
-                agent.settings.learning_rate, agent.settings.entropy,
+                agent.moments, agent.updates, agent.settings.learning_rate, agent.graph, buffer,
+                agent.settings.entropy,
             )  # fmt: skip
             agent.updates += 1
 
 
-def advantages(latencies: Any, no_room: float) -> Any:
+def advantages(latencies: Any) -> Any:
     """Return by how many standard deviations each placement is better than the batch's mean.
 
     Logarithms of latencies are compared, so that the scale of an instance makes no difference.
@@ -170,22 +186,10 @@ def advantages(latencies: Any, no_room: float) -> Any:
     has_room = np.isfinite(found)
     if not has_room.any():
         return np.zeros(len(found), dtype=np.float32)
-    found = np.where(has_room, found, no_room * found[has_room].max())
+    found = np.where(has_room, found, NO_ROOM * found[has_room].max())
     better = -np.log(np.maximum(found, 1.0))
     better -= better.mean()
     return (better / max(better.std(), 1e-6)).astype(np.float32)
-
-
-class EpisodeStep(NamedTuple):
-    """A step of an episode: its state, its actions and its reward; arrays are padded."""
-
-    state: Any
-    kept: IntArray
-    group_of: IntArray
-    is_allowed: Any
-    chosen: IntArray
-    is_group: Any
-    latency: float
 
 
 def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:
@@ -199,15 +203,15 @@ def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:
         steps = episode(agent, evaluations)
         if len(steps) < agent.settings.steps or not agent.settings.train:
             continue
-        latencies = np.array([step.latency for step in steps])
+        latencies = np.array([step.weight for step in steps])
         first = first or float(latencies[0])
         reward = np.where(np.isfinite(latencies), first / latencies, 0.0) if first else latencies
         weight = discounted(np.nan_to_num(reward), agent.settings.discount)
-        columns: list[Any] = [np.stack(column) for column in list(zip(*steps, strict=True))[:-1]]
-        buffer = policy.Buffer._make([*columns, weight.astype(np.float32)])
+        columns = policy.Buffer._make(map(np.stack, zip(*steps, strict=True)))
+        buffer = columns._replace(weight=weight.astype(np.float32))
         for _ in range(agent.settings.updates):
             agent.moments = policy.chained_update(
-                agent.moments, agent.updates, agent.graph, buffer, agent.settings.learning_rate
+                agent.moments, agent.updates, agent.settings.learning_rate, agent.graph, buffer
             )
             agent.updates += 1
 
@@ -221,8 +225,11 @@ def discounted(rewards: Any, discount: float) -> Any:
     return rewards * discount ** np.arange(1, len(rewards) + 1)
 
 
-def episode(agent: Agent, evaluations: Evaluations) -> list[EpisodeStep]:
-    """Return the steps of an episode from the first state on, fewer if evaluations run out."""
+def episode(agent: Agent, evaluations: Evaluations) -> list[policy.Buffer]:
+    """Return the steps of an episode from the first state on, fewer if evaluations run out.
+
+    Each is a buffer's row, with its latency in the weight's place.
+    """
     parameters, steps = agent.parameters, []
     state = policy.transform(parameters, agent.graph)
     for _ in range(agent.settings.steps):
@@ -237,6 +244,6 @@ def episode(agent: Agent, evaluations: Evaluations) -> list[EpisodeStep]:
         chosen = agent.draw(logits)
         latency = evaluations.latency(agent.operators(chosen, group_of))
         is_group = (np.arange(agent.high) < groups.groups).astype(np.float32)
-        steps.append(EpisodeStep(state, kept, group_of, allowed, chosen, is_group, latency))
+        steps.append(policy.Buffer(state, kept, group_of, allowed, chosen, is_group, latency))
         state = following
     return steps

@@ -1,7 +1,7 @@
 """Layers of neural networks on named parameters, and Adam's state. Needs JAX."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import jax
@@ -73,6 +73,20 @@ def mean_entropy(logits: Array, counts: Array) -> Array:
     """Return the mean entropy of the rows that count, in nats."""
     logs = jax.nn.log_softmax(logits)
     return -((jnp.exp(logs) * logs).sum(axis=1) * counts).sum() / jnp.maximum(counts.sum(), 1)
+
+
+def updating(loss: Callable[..., Array]) -> Callable[..., Array]:
+    """Return the compiled step of Adam that makes a loss of parameters and other arguments smaller.
+
+    It takes Adam's state, the number of the step, the learning rate and the loss's other arguments,
+    and returns the next state.
+    """
+
+    def update(moments: Array, number: Array, rate: Array, *arguments: Array) -> Array:
+        _, change, current = optimizers.adam(lambda _: rate)
+        return change(number, jax.grad(loss)(current(moments), *arguments), moments)
+
+    return jax.jit(update)  # type: ignore[no-any-return]
 
 
 def adam_state(parameters: Parameters) -> Array:

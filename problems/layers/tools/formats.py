@@ -10,7 +10,13 @@ vllm
     vllm/distributed/utils.py, vllm-project/vllm at 5a6541db. The embedding is on the first rank and
     the scores on the last one. Each stage has to have a repeated layer, as its cache is of these.
 device-map
-    A JSON object with a device for each module; see `device_map`.
+    A JSON object with a device for each module, of accelerate and transformers. Devices are ``0``,
+    ``"0"``, ``"cuda:0"``; a module that is not named is with the module around it that is. As in
+    `check_device_map` in src/accelerate/utils/modeling.py, huggingface/accelerate at 00cfd46a, a
+    module's device is that of all in it. Modules that are no layers here, such as norms, or the
+    vision tower of a model that reads images, do not count when a map is read: their memory and
+    time are in no stage. Nor are they written, but for the norms and the positions of the language
+    model; a map for transformers needs them, too.
 llama.cpp
     ``-ts 21,20,20,19``: shares of the repeated layers and the output; see `llama_cpp`. An output
     that is tied to the input layer, which is on the CPU, has a copy of its own there
@@ -28,7 +34,7 @@ onnxruntime
 
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,12 +42,110 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.assignment import LayerAssignment
 from boundmark.problems.layers.chain import LayerChain
-from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tools import llama_cpp, megatron, torchtitan
-from boundmark.problems.layers.tools.device_map import read_device_map, write_device_map
 from boundmark.problems.layers.tools.option_texts import differences, integers
+
+# Where a language model stands within others: transformers has moved it between versions.
+_AROUND = ("model.language_model.", "language_model.model.", "language_model.", "model.", "")
+
+_OFFLOADED = ("cpu", "disk", "meta")
+
+# What is needed beside repeated layers of this name: modules on the first device, and on the last.
+_BESIDE = {"layers": ("rotary_emb", "norm"), "h": ("wpe", "ln_f")}
+
+
+def write_device_map(instance: LayersInstance, solution: LayerAssignment) -> str:
+    """Return a solution as a device map, with the modules that transformers asks for as well."""
+    names, devices = instance.chain.names, solution.devices.tolist()
+    found = dict(zip(names, devices, strict=True))
+    repeated = [re.fullmatch(r"(.+\.)?(layers|h)\.\d+", name) for name in names]
+    around = next((match for match in repeated if match), None)
+    if around is not None:
+        prefix, (first, last) = around[1] or "", _BESIDE[around[2]]
+        found = {prefix + first: devices[0], prefix + last: devices[-1], **found}
+    return json.dumps(found)
+
+
+def read_device_map(value: Mapping[str, Any], instance: LayersInstance) -> LayerAssignment | None:
+    """Read a device map; return None if it is none, or one of another model.
+
+    Raises
+    ------
+    InvalidInputError
+        If layers are on no device, or the model has fewer of them.
+    """
+    known = set(map(_plain, instance.chain.names))
+    keys = {_plain(key): key for key in value}
+    devices: dict[str, int] = {}
+    for key, item in value.items():
+        device = _device(item)
+        if device is None and item not in _OFFLOADED:
+            return None
+        devices[key] = -1 if device is None else device
+    found = [_covering(name, devices) for name in instance.chain.names]
+    if found == [None] * len(found):
+        return None
+    used = [key for key in found if key is not None]
+    for key in used:
+        if devices[key] < 0:
+            raise InvalidInputError(
+                f"{quoted(key)} is on {quoted(value[key])}; expected numbers of devices, since "
+                "what is offloaded is in no stage."
+            )
+    missing = [x for x, key in zip(instance.chain.names, found, strict=True) if key is None]
+    if missing:
+        if all(type(item) is int for item in value.values()):
+            # A table of layers and devices, whose reader says what is left out.
+            return None
+        raise InvalidInputError(
+            f"the device map has no device for {len(missing)} of {len(found)} layers, "
+            f"{quoted(missing[0])} among them; expected one for each."
+        )
+    siblings = {name.rpartition(".")[0] for name in known if re.search(r"\.\d+$", name)}
+    for plain, key in keys.items():
+        stem, _, number = plain.rpartition(".")
+        if plain not in known and stem in siblings and number.isdecimal():
+            raise InvalidInputError(
+                f"the device map has {quoted(key)}, and the model has no such layer; expected "
+                f"names such as {quoted(instance.chain.names[-1])}."
+            )
+    return LayerAssignment(frozen([devices[key] for key in used]))
+
+
+def _device(item: object) -> int | None:
+    """Return the number of a device; None if it is none."""
+    if type(item) is int and 0 <= item < 10**6:
+        return item
+    if isinstance(item, str):
+        match = re.fullmatch(r"(?:(?:cuda|xpu|npu|hpu|mlu|musa):)?(\d{1,6})", item, re.ASCII)
+        if match:
+            return int(match[1])
+        if item in ("cuda", "mps", "xpu", "npu", "hpu", "mlu", "musa"):
+            return 0
+    return None
+
+
+def _plain(name: str) -> str:
+    """Return a module's name without that of the language model around it."""
+    return next(name.removeprefix(prefix) for prefix in _AROUND if name.startswith(prefix))
+
+
+def _covering(name: str, devices: Mapping[str, int]) -> str | None:
+    """Return the key of a module or the nearest one around it, wherever the language model is."""
+    best: tuple[int, int, str] | None = None
+    for spelling in (name, *(prefix + _plain(name) for prefix in _AROUND)):
+        parts = spelling.split(".")
+        for length in range(len(parts), -1, -1):
+            key = ".".join(parts[:length])
+            if key in devices:
+                # The fewest names are left over; of two such keys, the longer one.
+                candidate = (len(parts) - length, -len(key), key)
+                best = candidate if best is None else min(best, candidate)
+                break
+    return None if best is None else best[2]
+
 
 NO_RULES = "free"
 
@@ -189,13 +293,7 @@ def _is_one_part_each(chain: LayerChain) -> set[int]:
 
 
 def _check_virtual(tool: Tool, virtual_stages: int) -> None:
-    """Refuse virtual stages for a tool without them.
-
-    Raises
-    ------
-    InvalidInputError
-        With the tool's name.
-    """
+    """Refuse virtual stages for a tool without them."""
     if virtual_stages > 1 and not tool.has_virtual_stages:
         raise InvalidInputError(
             f"virtual_stages is {virtual_stages}, and {tool.title} gives each device one run of "
@@ -224,13 +322,7 @@ def _visible(chain: LayerChain, solution: LayerAssignment) -> str:
 
 
 def _groups(chain: LayerChain, visible: Sequence[int]) -> list[int]:
-    """Return the devices whose members are visible, in turn.
-
-    Raises
-    ------
-    InvalidInputError
-        If they are no whole groups, or there is no such device.
-    """
+    """Return the devices whose members are visible, in turn."""
     starting = {group[0]: (at, group) for at, group in enumerate(_members(chain))}
     found, left = [], list(visible)
     while left:

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.assignment import LayerAssignment
-from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tools.option_texts import integer, read_options
 
 _OPTIONS = {
@@ -64,13 +63,7 @@ def read_llama(text: str, instance: LayersInstance) -> list[int]:
 
 
 def _refuse_host(given: Mapping[str, str], layers: int) -> None:
-    """Refuse options with which layers are on the CPU, or not whole on a device.
-
-    Raises
-    ------
-    InvalidInputError
-        With the option.
-    """
+    """Refuse options with which layers are on the CPU, or not whole on a device."""
     on_host = {"override": "--override-tensor", "experts": "--cpu-moe"}
     on_host |= {"some experts": "--n-cpu-moe"} if given.get("some experts") != "0" else {}
     for meaning, name in on_host.items():

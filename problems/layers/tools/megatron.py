@@ -17,9 +17,8 @@ import re
 from collections.abc import Sequence
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.assignment import LayerAssignment
 from boundmark.problems.layers.chain import MOST_LAYERS
-from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tools.option_texts import integer, read_options
 
 _OPTIONS = (
@@ -93,13 +92,7 @@ def _of_layout(given: dict[str, str], instance: LayersInstance) -> list[int]:
 
 
 def _check_virtual(parts: int, size: int, virtual: int) -> None:
-    """Refuse options for other virtual stages than the instance has.
-
-    Raises
-    ------
-    InvalidInputError
-        With both numbers.
-    """
+    """Refuse options for other virtual stages than the instance has."""
     if parts != size * virtual:
         raise InvalidInputError(
             f"there are {parts} parts on {size} ranks; expected {size * virtual}, since "
@@ -108,13 +101,7 @@ def _check_virtual(parts: int, size: int, virtual: int) -> None:
 
 
 def _check_predicting(parts: Sequence[str]) -> None:
-    """Refuse m in several parts.
-
-    Raises
-    ------
-    InvalidInputError
-        With Megatron-LM's rule.
-    """
+    """Refuse m in several parts."""
     having = [at for at, part in enumerate(parts) if "m" in part]
     if len(having) > 1:
         raise InvalidInputError(

@@ -11,8 +11,7 @@ import json
 import re
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.assignment import LayerAssignment
-from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tools.option_texts import differences
 
 SPLIT_POINTS = r"(?:--\S*)?pipeline_parallel_split_points[ =](.*)"

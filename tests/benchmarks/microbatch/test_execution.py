@@ -11,17 +11,16 @@ from boundmark.benchmarks.microbatch.execution import (
     execute,
     weight_gradients,
 )
-from boundmark.heuristics.microbatch import (
-    GPIPE,
-    ONE_FORWARD_ONE_BACKWARD,
-    ONE_FORWARD_ONE_BACKWARD_PLUS,
-    ZB_H1,
-)
 from boundmark.problems.arrays import frozen
+from boundmark.problems.catalog import methods
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Method
 from boundmark.problems.microbatch import Block, BlockLayout
 from boundmark.problems.microbatch.runtime import Program, Receive, Run, Send, Wait, program_of
+
+GPIPE, ONE_FORWARD_ONE_BACKWARD, ONE_FORWARD_ONE_BACKWARD_PLUS, ZB_H1 = (
+    methods("microbatch")[name] for name in ("gpipe", "1f1b", "1f1b-plus", "zb-h1")
+)
 
 STARTS = frozen([[0, 1, 2, 5], [1, 5, 6, 9]])
 

@@ -14,8 +14,7 @@ from boundmark.datasets.microbatch import shapes
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.earliest_starts import left_shifted
-from boundmark.problems.microbatch.measures import makespan, peak_memory
+from boundmark.problems.microbatch.schedule import left_shifted, makespan, peak_memory
 
 # Train and infer, the least memory with which the least period is the load of a device, and less.
 PERIODS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from boundmark.heuristics.microbatch.start_times import ENCODINGS, Find, finder
+from boundmark.heuristics.microbatch.time_optimal import ENCODINGS, Find, finder
 from boundmark.problems.method import Budget
 
 

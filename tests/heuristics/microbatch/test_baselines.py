@@ -7,19 +7,24 @@ from hypothesis import strategies as st
 from layouts import reported, shape, shaped_instances
 
 from boundmark.bounds import checker
-from boundmark.heuristics.microbatch import (
+from boundmark.problems.catalog import methods
+from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.method import Method
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
+from boundmark.problems.microbatch.schedule import peak_memory, steady_bubble_rate
+from boundmark.problems.problem import solution_document
+
+(
     CHIMERA_DIRECT,
     GPIPE,
     INTERLEAVED_1F1B,
     ONE_FORWARD_ONE_BACKWARD,
     ONE_FORWARD_ONE_BACKWARD_PLUS,
     ZB_H1,
+) = (
+    methods("microbatch")[name]
+    for name in ("chimera-direct", "gpipe", "interleaved-1f1b", "1f1b", "1f1b-plus", "zb-h1")
 )
-from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.method import Method
-from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.measures import peak_memory, steady_bubble_rate
-from boundmark.problems.problem import solution_document
 
 BASELINES = (
     GPIPE, ONE_FORWARD_ONE_BACKWARD, ONE_FORWARD_ONE_BACKWARD_PLUS, INTERLEAVED_1F1B,

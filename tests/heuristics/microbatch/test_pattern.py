@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from layouts import shape
 
 from boundmark.datasets.microbatch.shapes import SHAPES, Costs
-from boundmark.heuristics.microbatch.device_orders import find_earliest_starts
 from boundmark.heuristics.microbatch.pattern import (
     Pattern,
+    find_earliest_starts,
     repeating_schedule,
     shortest_period,
 )

@@ -15,7 +15,7 @@ from boundmark.heuristics.microbatch.repetend import (
     longest_path,
     period_of,
 )
-from boundmark.heuristics.microbatch.start_times import Find, Question
+from boundmark.heuristics.microbatch.time_optimal import Find, Question
 from boundmark.problems.dag import Dag
 from boundmark.problems.microbatch import BlockLayout
 

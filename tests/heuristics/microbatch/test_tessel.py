@@ -8,11 +8,11 @@ from selection import examples
 
 from boundmark.datasets.microbatch.shapes import load
 from boundmark.heuristics.microbatch.repetend import longest_path
-from boundmark.heuristics.microbatch.tessel import TesselSettings, shorter_repetends
+from boundmark.heuristics.microbatch.tessel import shorter_repetends
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import makespan
 
 
 def last(recorder: Recorder) -> Schedule:
@@ -63,9 +63,7 @@ def test_the_period_is_optimal_with_enough_micro_batches(sample: MicrobatchInsta
 def test_no_device_idles_on_eight_devices(member: str, memory: int, period: int) -> None:
     """Repetends without idle time are found where there are billions of assignments."""
     sample = MicrobatchInstance.of(load(member), memory=memory)
-    search = shorter_repetends(
-        sample, range(1, longest_path(sample.dag) + 1), Budget(60), TesselSettings()
-    )
+    search = shorter_repetends(sample, range(1, longest_path(sample.dag) + 1), Budget(60))
     *_, last = search
     assert last.period == period == max(sample.layout.loads)
 

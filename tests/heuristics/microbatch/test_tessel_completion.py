@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 from selection import examples
 
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepetend
-from boundmark.heuristics.microbatch.start_times import Find
 from boundmark.heuristics.microbatch.tessel import complete, shorten
+from boundmark.heuristics.microbatch.time_optimal import Find
 from boundmark.problems.microbatch import BlockLayout
-from boundmark.problems.microbatch.feasibility import check_for_every_count
-from boundmark.problems.microbatch.measures import makespan
+from boundmark.problems.microbatch.schedule import check_for_every_count, makespan
 
 
 @settings(max_examples=examples(15), deadline=None)

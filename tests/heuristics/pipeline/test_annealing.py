@@ -9,25 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
+from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.pipeline import (
-    BRKGA,
-    MEMETIC,
-    RESLICE,
     annealing,
-    brkga,
     memetic,
     pair_cuts,
-    prefix_pool,
-    reslice,
+    slicegraph,
 )
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings
-from boundmark.heuristics.pipeline.effort import Effort
-from boundmark.heuristics.pipeline.memetic import MemeticSettings
 from boundmark.heuristics.pipeline.orders import noisy_order
 from boundmark.heuristics.pipeline.slicegraph import segment_order
-from boundmark.problems.catalog import datasets
+from boundmark.problems.catalog import datasets, methods
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
+
+MEMETIC, RESLICE = (methods("pipeline")[name] for name in ("memetic", "reslice"))
 
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
@@ -61,7 +57,7 @@ def test_reslice_spends_exactly_its_evaluations(
     monkeypatch, run, random_instance, evaluations: int
 ) -> None:
     """An evaluation is an order; the graph's own comes first."""
-    orders = counted(monkeypatch, reslice, "noisy_order", lambda *_: 1)
+    orders = counted(monkeypatch, slicegraph, "noisy_order", lambda *_: 1)
     run(RESLICE, random_instance(30, 4, 1), evaluations=evaluations)
     assert 1 + sum(orders) == evaluations
 
@@ -79,7 +75,7 @@ def test_memetic_spends_exactly_its_evaluations(
         return taken[-1]
 
     monkeypatch.setattr(Effort, "take", count)
-    evolved = counted(monkeypatch, brkga, "topological_order", lambda *_: 1)
+    evolved = counted(monkeypatch, slicegraph, "topological_order", lambda *_: 1)
     run(MEMETIC, random_instance(30, 4, 1, degree), evaluations=evaluations)
     assert min(2, evaluations) + sum(taken) + sum(evolved) == evaluations
 
@@ -102,7 +98,7 @@ def test_rounds_are_combined_with_cuts(
     ends = counted(
         monkeypatch, annealing._Annealer, "cool_down", lambda self, found, *_: (self, found)
     )
-    added = counted(monkeypatch, prefix_pool.PrefixPool, "add", lambda _, stages: stages)
+    added = counted(monkeypatch, pair_cuts.PrefixPool, "add", lambda _, stages: stages)
     run(MEMETIC, random_instance(60, 4, 1, degree), evaluations=20_000)
     found = [any(stages is end.stages for stages in added) for _, end in ends[1:]]
     assert len(found) > 1
@@ -130,15 +126,14 @@ def test_a_trial_too_short_for_cuts_does_not_decide(
 def test_memetic_beats_evolution(run, random_instance) -> None:
     """At equal evaluations, moves of nodes are worth more than orders."""
     sample = random_instance(100, 8, 2)
-    evolved = run(BRKGA[1], sample, population=50, generations=40)
+    evolved = run(methods("pipeline")["brkga-10000"], sample, population=50, generations=40)
     refined = run(MEMETIC, sample, evaluations=2000)
     assert refined.objectives[-1] < evolved.objectives[-1]
 
 
 def test_the_end_of_a_round_is_colder_where_stages_are_large(random_instance) -> None:
     """A node is a small part of a large stage, and no step is to be hidden by the temperature."""
-    final = AnnealingSettings().final_temperature
-    coldest = [final(random_instance(64, k, 1)) for k in (2, 8, 64, 100)]
+    coldest = [annealing.final_temperature(random_instance(64, k, 1)) for k in (2, 8, 64, 100)]
     assert coldest == sorted(coldest)
     assert 4 * coldest[0] == coldest[1]
     assert coldest[2] == coldest[3]
@@ -147,11 +142,11 @@ def test_the_end_of_a_round_is_colder_where_stages_are_large(random_instance) ->
 def test_a_round_begins_no_hotter_than_its_nodes(random_instance) -> None:
     """Large stages are not melted; small ones begin at what was chosen for them."""
     large, small = random_instance(400, 2, 1), random_instance(64, 8, 1)
-    chosen = AnnealingSettings()
-    hottest = chosen.initial_temperature
-    assert hottest(large) < chosen.initial == hottest(small)
+    hottest = annealing.initial_temperature
+    assert hottest(large) < annealing.HOTTEST == hottest(small)
     for sample in (large, small):
-        assert chosen.final_temperature(sample) < chosen.reheated * hottest(sample)
+        reheated = AnnealingSettings().reheated * hottest(sample)
+        assert annealing.final_temperature(sample) < reheated
 
 
 def rounds(monkeypatch, run, sample, evaluations: int, **changes) -> list[bool]:
@@ -160,8 +155,8 @@ def rounds(monkeypatch, run, sample, evaluations: int, **changes) -> list[bool]:
         monkeypatch, annealing._Annealer, "cool_down", lambda self, found, heat, end: heat
     )
     chosen = AnnealingSettings(**changes)
-    run(MEMETIC, sample, evaluations=evaluations, settings=MemeticSettings(annealing=chosen))
-    return [heat == chosen.initial_temperature(sample) for heat in heats]
+    run(MEMETIC, sample, evaluations=evaluations, settings=chosen)
+    return [heat == annealing.initial_temperature(sample) for heat in heats]
 
 
 def test_with_much_effort_rounds_grow_longer_too() -> None:
@@ -183,14 +178,14 @@ def test_rounds_begin_far_away_first_and_again_when_stuck(
     are_distant = rounds(monkeypatch, run, sample, 2000, moves_per_node=1000)
     count = len(are_distant)
     first = next(i for i, is_distant in enumerate(are_distant) if not is_distant)
-    assert first - 1 < AnnealingSettings().distant_share * count <= first
+    assert first - 1 < annealing.DISTANT_SHARE * count <= first
     # So small an instance is soon solved, and then nothing finds more.
     assert are_distant[-3:].count(True) == 1
 
 
 def test_tables_too_large_are_not_made(monkeypatch, run, random_instance) -> None:
     """Without room for moves, orders are only segmented again."""
-    settings = MemeticSettings(annealing=AnnealingSettings(most_counts=100))
+    settings = AnnealingSettings(most_counts=100)
     moves = counted(monkeypatch, annealing, "anneal", lambda *_: 1)
     orders = counted(monkeypatch, annealing, "noisy_order", lambda *_: 1)
     run(MEMETIC, random_instance(30, 4, 1), evaluations=100, settings=settings)

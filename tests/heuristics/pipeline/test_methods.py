@@ -9,9 +9,8 @@ from selection import examples
 
 from boundmark.heuristics import priority_order
 from boundmark.heuristics.pipeline import METHODS
-from boundmark.heuristics.pipeline.linear_arrangement import arrangement_cost
 from boundmark.heuristics.pipeline.pipedream import crossing_transfer
-from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.heuristics.pipeline.slicegraph import arrangement_cost, segment_order
 from boundmark.problems.method import Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
 

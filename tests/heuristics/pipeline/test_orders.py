@@ -7,16 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
-from boundmark.heuristics.pipeline import MEMETIC
 from boundmark.heuristics.pipeline.orders import (
     fewest_open_order,
     noisy_fewest_open_order,
     noisy_own_order,
 )
 from boundmark.heuristics.pipeline.slicegraph import segment_order
+from boundmark.problems.catalog import methods
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
+
+MEMETIC = methods("pipeline")["memetic"]
 
 
 def open_after(graph: PipelineGraph, taken: list[int]) -> int:

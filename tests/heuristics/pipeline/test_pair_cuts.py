@@ -11,15 +11,14 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 from selection import examples
 
+from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline import pair_cuts
 from boundmark.heuristics.pipeline.annealing import refine
-from boundmark.heuristics.pipeline.effort import Effort
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.orders import fewest_open_order, noisy_own_order
 from boundmark.heuristics.pipeline.pair_cut_kernels import divide_pair
 from boundmark.heuristics.pipeline.pair_cuts import CutSearch, PairCutSettings
-from boundmark.heuristics.pipeline.prefix_pool import PrefixPoolSettings
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import datasets
@@ -340,7 +339,7 @@ def test_prefixes_of_descents_are_combined() -> None:
     costs = dict.fromkeys((1.3, math.inf), 0)
     for growth, seed in itertools.product(costs, (1, 2, 3)):
         best: Incumbent[Partition] = Incumbent(Silent())
-        chosen = PairCutSettings(prefixes=PrefixPoolSettings(growth=growth))
+        chosen = PairCutSettings(growth=growth)
         search = CutSearch(sample, best, starts(sample), np.random.default_rng(seed), chosen)
         search.run(Budget(60), 8000)
         costs[growth] += search.found.cost

@@ -14,9 +14,9 @@ from boundmark.heuristics.placement.earliest_kernels import (
     favourites_first,
     least_rests,
 )
-from boundmark.heuristics.placement.fill_devices import dealt_in_turn, filled_in_turn
 from boundmark.heuristics.placement.heft import mean_ranks
 from boundmark.heuristics.placement.room import require_room, with_room
+from boundmark.heuristics.placement.starts import dealt_in_turn, filled_in_turn
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.placement import PlacementInstance
 

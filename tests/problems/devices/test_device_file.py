@@ -295,7 +295,7 @@ def test_mistakes_are_explained(path: Path, content: str, expected: str) -> None
 
 
 def test_other_bytes_are_explained(path: Path) -> None:
-    """A file that is no required_text is refused like one that is no TOML."""
+    """A file that is no text is refused like one that is no TOML."""
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInputError, match="expected TOML, found 'utf-8' codec"):
         load_device_file(path)

@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layouts import reported
 
-from boundmark.heuristics.microbatch import ONE_FORWARD_ONE_BACKWARD
 from boundmark.problems.arrays import frozen
+from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.problems.microbatch.from_pipeline import layout_of
 from boundmark.problems.pipeline import Partition, PipelineInstance
+
+ONE_FORWARD_ONE_BACKWARD = methods("microbatch")["1f1b"]
 
 # A diamond 0 -> 1, 2 -> 3 and stages named backwards, one of them empty.
 DIAMOND = instance([4, 6, 2, 10], [(0, 1), (0, 2), (1, 3), (2, 3)], 4)

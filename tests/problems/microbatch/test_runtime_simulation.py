@@ -8,7 +8,6 @@ from layouts import scheduled_layouts, shape
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import BlockLayout
-from boundmark.problems.microbatch.measures import makespan
 from boundmark.problems.microbatch.runtime import (
     Program,
     Receive,
@@ -18,6 +17,7 @@ from boundmark.problems.microbatch.runtime import (
     program_of,
     simulate,
 )
+from boundmark.problems.microbatch.schedule import makespan
 
 STARTS = frozen([[0, 1, 2, 5], [1, 5, 6, 9]])
 Drawn = tuple[BlockLayout, IntArray]

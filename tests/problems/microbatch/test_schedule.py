@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import MicrobatchInstance, Repetend, Schedule
-from boundmark.problems.microbatch.measures import (
+from boundmark.problems.microbatch.schedule import (
     bubble_rate,
     makespan,
     peak_memory,

@@ -11,7 +11,7 @@ from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.ordering import PROBLEM, ExecutionOrder, OrderingInstance
-from boundmark.problems.ordering.memory import memory_parts
+from boundmark.problems.ordering.order import memory_parts
 from boundmark.problems.problem import solution_document
 
 # An input, a fork whose branches meet again, and a result.

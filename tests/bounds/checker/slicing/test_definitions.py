@@ -22,7 +22,7 @@ from boundmark.bounds.checker.slicing.ticks import Operator, Sum
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.slicing import Edge as ProblemEdge
 from boundmark.problems.slicing import SlicingInstance, SlicingPlan
-from boundmark.problems.slicing.edge import whole
+from boundmark.problems.slicing.graph import whole
 
 
 def large_enough(output: list[int], edges: list[ProblemEdge], axes: list[int]) -> list[int]:

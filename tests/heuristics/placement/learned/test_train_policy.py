@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.heuristics.placement.learned.checkpoint import load_checkpoint
+from boundmark.heuristics.placement.learned.hsdag import load_checkpoint
 
 SCRIPT = Path(__file__).parents[4] / "docs" / "examples" / "train_policy.py"
 
