@@ -10,8 +10,7 @@ import pytest
 from graphs import small_graph
 
 from boundmark.datasets import onnx_light
-from boundmark.datasets.graph_file import from_parquet, load, to_parquet
-from boundmark.datasets.graph_rows import GraphOrigin
+from boundmark.datasets.graph_file import GraphOrigin, from_parquet, load, to_parquet
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
