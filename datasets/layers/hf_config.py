@@ -23,6 +23,7 @@ from typing import Any
 
 from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import Fields, fields_of, read_object
+from boundmark.datasets.layers.blocks import Attention, Block, Matrix, Outer
 from boundmark.datasets.layers.families import ALIASES, FAMILIES, Family, Names
 from boundmark.datasets.layers.hf_blocks import (
     ELEMENT_BYTES,
@@ -31,7 +32,7 @@ from boundmark.datasets.layers.hf_blocks import (
     BlockReader,
 )
 from boundmark.datasets.layers.quantisation import SCORES
-from boundmark.datasets.layers.transformer import Attention, Block, Matrix, Outer, Transformer
+from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
 from boundmark.problems.json_documents import json_object

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from boundmark.datasets.layers.blocks import Attention, Recurrence
 from boundmark.datasets.layers.hf_config import transformer
 from boundmark.datasets.layers.language_models import load
-from boundmark.datasets.layers.transformer import Attention, Recurrence, Transformer
+from boundmark.datasets.layers.transformer import Transformer
 from boundmark.datasets.resolve import load_file, load_member
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.layers import Workload
