@@ -16,11 +16,18 @@ import onnx.helper
 import onnx.shape_inference
 from onnx import TensorProto
 
-from boundmark.datasets.onnx_flops import ROTATION, Attributes, Rule, attention_flops, given
+from boundmark.datasets.onnx_flops import (
+    ROTATION,
+    Attributes,
+    Inputs,
+    Outputs,
+    Rule,
+    attention_flops,
+    given,
+    optional,
+)
 from boundmark.datasets.onnx_operators import KnownType
 from boundmark.problems.computation_graph import Shape
-
-Inputs: TypeAlias = Sequence[Shape | None]
 
 
 @dataclass(frozen=True)
@@ -75,11 +82,6 @@ class AttentionSizes:
 
 
 Sizes: TypeAlias = Callable[[Inputs, Attributes], AttentionSizes]
-
-
-def optional(inputs: Inputs, at: int | None) -> Shape | None:
-    """Return the shape of an input that may be left out."""
-    return inputs[at] if at is not None and at < len(inputs) else None
 
 
 def _length(shape: Shape | None, at: int) -> int:
@@ -183,7 +185,7 @@ def projected(
 def attending(sizes: Sizes, bias_at: int | None = None) -> Rule:
     """Return a rule that counts attention, and the bias and rotation of queries and keys."""
 
-    def rule(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+    def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         found = sizes(inputs, attributes)
         turned = prod(found.leading) * found.heads * found.width
         turned += found.new_keys * found.kept * found.width
@@ -200,7 +202,7 @@ def projecting(
 ) -> Rule:
     """Return a rule that counts the products that yield queries, keys and values, and attention."""
 
-    def rule(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+    def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         data = given(inputs, 0)
         steps = 2 * data[-1] + all(optional(inputs, at) is not None for at in biases_at)
         columns = sum(given(inputs, at)[-1] for at in parts_at)
@@ -209,7 +211,7 @@ def projecting(
     return rule
 
 
-def attending_nearby(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def attending_nearby(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count the products and attention to a window on both sides; few tokens see all others."""
     data = given(inputs, 0)
     keys = min(data[1], 2 * attributes["window"] + 1)
@@ -218,7 +220,7 @@ def attending_nearby(inputs: Inputs, outputs: Sequence[Shape], attributes: Attri
     return products + attention_flops(prod(data), prod(data), rows, keys)
 
 
-def updating_states(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def updating_states(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count what a token does to each head's state: decay, correction, update and readout."""
     query, value = given(inputs, 0), given(inputs, 2)
     heads: int = attributes["q_num_heads"]
