@@ -12,7 +12,7 @@ Measured graphs in the JSON files of other planners are read here:
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,6 @@ import numpy as np
 from boundmark.datasets import graph_file
 from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import (
-    Numbering,
-    a_count,
-    a_flag,
-    a_number,
     an_object,
     fields_of,
     objects,
@@ -33,11 +29,14 @@ from boundmark.datasets.json_fields import (
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.devices import default_device
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.method import Deferred
 from boundmark.problems.ticks import NANOSECONDS
+
+# As a number of anything; sums of these as nanoseconds are refused later, where they are formed.
+LARGEST_NUMBER = 1e15
 
 NANOSECONDS_PER_MS = 1e6
 
@@ -69,7 +68,7 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
     document = read_object(path)
     with naming(path):
         nodes, edges = objects(document, "nodes"), objects(document, "edges")
-        numbering = Numbering(nodes)
+        numbering = _Numbering(nodes)
         names = numbering.names(nodes)
         values: dict[str, list[Any]] = {"fpgaLatency": [], "cpuLatency": [], "size": []}
         supported, backward, colours = [], [], []
@@ -77,11 +76,11 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
         for name, node in zip(names, nodes, strict=True):
             with naming(f"node {name!r}"):
                 for field, column in values.items():
-                    column.append(a_number(node, field))
-                supported.append(a_flag(node, "supportedOnFpga"))
-                backward.append("isBackwardNode" in node and a_flag(node, "isBackwardNode"))
+                    column.append(_a_number(node, field))
+                supported.append(_a_flag(node, "supportedOnFpga"))
+                backward.append("isBackwardNode" in node and _a_flag(node, "isBackwardNode"))
                 has_colour = node.get("colorClass") is not None
-                colour = a_count(node, "colorClass") if has_colour else None
+                colour = _a_count(node, "colorClass") if has_colour else None
                 colours.append(-1 if colour is None else known.setdefault(colour, len(known)))
         transfer = np.zeros(len(nodes))
         pairs = []
@@ -90,14 +89,14 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
             with naming(f"edge {at}"):
                 pair = numbering.edge(edge, "sourceId", "destId")
                 pairs.append(pair)
-                transfer[pair[0]] = max(transfer[pair[0]], a_number(edge, "cost"))
+                transfer[pair[0]] = max(transfer[pair[0]], _a_number(edge, "cost"))
                 if "size" in edge:
-                    sizes.append((a_number(edge, "size"), a_number(edge, "cost")))
+                    sizes.append((_a_number(edge, "size"), _a_number(edge, "cost")))
         notes = []
         if _are_seconds(sizes):
             transfer *= 1000
             notes.append(SECONDS_MENDED)
-        capacity = int(a_number(document, "maxSizePerFPGA"))
+        capacity = int(_a_number(document, "maxSizePerFPGA"))
         if known and sum(values["size"]) > capacity:
             notes.append(
                 f"A stage holds {capacity:,} bytes at most; a cost beyond all work "
@@ -110,8 +109,8 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
             processor=_ticks(values["cpuLatency"]),
             transfer=_ticks(transfer),
             memory=frozen(np.rint(np.array(values["size"]))),
-            accelerators=a_count(document, "maxFPGAs"),
-            processors=a_count(document, "maxCPUs"),
+            accelerators=_a_count(document, "maxFPGAs"),
+            processors=_a_count(document, "maxCPUs"),
             capacity=capacity,
             names=names,
             colours=tuple(colours) if known else (),
@@ -157,25 +156,25 @@ def load_piper(path: str | Path) -> MeasuredGraph:
     document = read_object(path)
     with naming(path):
         nodes, edges = objects(document, "nodes"), objects(document, "edges")
-        bandwidth = a_number(document, "bandwidth")
+        bandwidth = _a_number(document, "bandwidth")
         if bandwidth == 0:
             raise InvalidInputError("bandwidth is 0; expected more.")
-        numbering = Numbering(nodes)
+        numbering = _Numbering(nodes)
         names = numbering.names(nodes)
         seconds, memory = [], []
         for name, node in zip(names, nodes, strict=True):
             with naming(f"node {name!r}"):
                 way = _way(node)
-                seconds.append(a_number(way, "timePerSample"))
-                held = MICROBATCHES_HELD * a_number(way, "memoryUsageA")
-                memory.append(held + a_number(way, "memoryUsageB"))
+                seconds.append(_a_number(way, "timePerSample"))
+                held = MICROBATCHES_HELD * _a_number(way, "memoryUsageA")
+                memory.append(held + _a_number(way, "memoryUsageB"))
         moved = np.zeros(len(nodes))
         pairs = []
         for at, edge in enumerate(edges):
             with naming(f"edge {at}"):
                 pair = numbering.edge(edge, "sourceId", "destId")
                 pairs.append(pair)
-                moved[pair[0]] = max(moved[pair[0]], a_number(edge, "communicationCost"))
+                moved[pair[0]] = max(moved[pair[0]], _a_number(edge, "communicationCost"))
         zeros = frozen([0] * len(nodes))
         return MeasuredGraph(
             dag=Dag.from_edges(len(nodes), pairs, names),
@@ -184,9 +183,9 @@ def load_piper(path: str | Path) -> MeasuredGraph:
             processor=zeros,
             transfer=frozen(np.rint(2 * moved / bandwidth * NANOSECONDS)),
             memory=frozen(np.rint(np.array(memory))),
-            accelerators=a_count(document, "maxDevices"),
+            accelerators=_a_count(document, "maxDevices"),
             processors=0,
-            capacity=int(a_number(document, "maxMemoryPerDevice")),
+            capacity=int(_a_number(document, "maxMemoryPerDevice")),
             names=names,
         )
 
@@ -230,13 +229,13 @@ def load_placeto(path: str | Path) -> MeasuredGraph:
             raise InvalidInputError("directed is not true; expected a directed graph.")
         nodes = objects(document, "nodes")
         edges = objects(document, "links" if "links" in document else "edges")
-        numbering = Numbering(nodes)
+        numbering = _Numbering(nodes)
         names = numbering.names(nodes)
         columns: dict[str, list[float]] = {"cost": [], "out_size": [], "mem": []}
         for name, node in zip(names, nodes, strict=True):
             with naming(f"node {name!r}"):
                 for field, column in columns.items():
-                    column.append(a_number(node, field))
+                    column.append(_a_number(node, field))
         pairs = []
         for at, edge in enumerate(edges):
             with naming(f"edge {at}"):
@@ -259,6 +258,75 @@ def load_placeto(path: str | Path) -> MeasuredGraph:
             capacity=int(device.memory_bytes),
             names=names,
         )
+
+
+class _Numbering:
+    """Numbers of nodes by the ids that a file gives them."""
+
+    def __init__(self, nodes: Sequence[Mapping[str, Any]], field: str = "id") -> None:
+        self.numbers: dict[int | str, int] = {}
+        for at, node in enumerate(nodes):
+            key = node.get(field)
+            if not isinstance(key, int | str) or isinstance(key, bool):
+                raise InvalidInputError(f"{field} of node {at} is {quoted(key)}; expected an id.")
+            if key in self.numbers:
+                raise InvalidInputError(f"two nodes have the id {quoted(key)}; expected one.")
+            self.numbers[key] = at
+
+    def edge(self, entry: Mapping[str, Any], tail: str, head: str) -> tuple[int, int]:
+        """Return the numbers of an edge's ends.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is the id of no node.
+        """
+        found = []
+        for field in (tail, head):
+            key = entry.get(field)
+            if isinstance(key, list | dict) or key not in self.numbers:
+                raise InvalidInputError(f"{field} is {quoted(key)}; expected the id of a node.")
+            found.append(self.numbers[key])
+        return found[0], found[1]
+
+    def names(self, nodes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Return the nodes' names; their ids if names are missing or repeated."""
+        names = [node.get("name") for node in nodes]
+        if all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names):
+            return tuple(map(str, names))
+        return tuple(map(str, self.numbers))
+
+
+def _a_number(table: Mapping[str, Any], field: str, default: float | None = None) -> float:
+    """Return a field that has to be a number that is not negative.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is anything else, or missing and has no default.
+    """
+    value = table.get(field, default)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # Comparison is false for what is no number.
+    if not is_number or not 0 <= value <= LARGEST_NUMBER:
+        raise InvalidInputError(f"{field} is {quoted(value)}; expected a number from 0 to 10^15.")
+    return float(value)
+
+
+def _a_count(table: Mapping[str, Any], field: str) -> int:
+    """Return a field that has to be a whole number; raises as `_a_number` does."""
+    value = _a_number(table, field)
+    if not value.is_integer():
+        raise InvalidInputError(f"{field} is {value}; expected a whole number.")
+    return int(value)
+
+
+def _a_flag(table: Mapping[str, Any], field: str) -> bool:
+    """Return a field that has to be true, false, 1 or 0; raises as `_a_number` does."""
+    value = table.get(field)
+    if value not in (0, 1, False, True):
+        raise InvalidInputError(f"{field} is {quoted(value)}; expected true or false.")
+    return bool(value)
 
 
 _load_onnx = Deferred("boundmark.datasets.kernel_recognition:load_onnx")
