@@ -412,7 +412,8 @@ def _concatenation(inputs: Sequence[Array | None], attributes: Attributes) -> Ar
 def _gather(inputs: Sequence[Array | None], attributes: Attributes) -> Array:
     data, chosen = _given(inputs, 0), _given(inputs, 1)
     axis = attributes.get("axis", 0)
-    _limited(data.size // max(1, data.shape[axis]) * chosen.size)
+    extent = data.shape[axis] if data.ndim else 1
+    _limited(data.size // max(1, extent) * chosen.size)
     return np.take(data, chosen, axis)
 
 
