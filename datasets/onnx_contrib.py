@@ -16,24 +16,13 @@ import onnx.helper
 from onnx import NodeProto, TensorProto
 
 from boundmark.datasets import onnx_flops
-from boundmark.datasets.onnx_contrib_attention import (
-    Inputs,
-    attending,
-    attending_nearby,
-    grouped,
-    multi_head,
-    optional,
-    packed,
-    paged,
-    projected,
-    projecting,
-    updating_states,
-)
 from boundmark.datasets.onnx_contrib_types import (
     Call,
     Types,
     as_onnx,
     attended,
+    attending,
+    attending_nearby,
     broadcast,
     carried,
     channels_last,
@@ -43,20 +32,27 @@ from boundmark.datasets.onnx_contrib_types import (
     gated_bias,
     gathered,
     global_pool,
+    grouped,
     halved,
     like,
     linear_attention_types,
+    multi_head,
     normalised,
     of_weights,
     output_of,
+    packed,
+    paged,
     paged_types,
     products,
+    projected,
+    projecting,
     recurrent_types,
     reduced,
     self_attended,
     simplified,
     turned,
     unfolded,
+    updating_states,
     widened,
     with_elements,
     without_padding,
@@ -65,16 +61,18 @@ from boundmark.datasets.onnx_flops import (
     ROTATION,
     SOFTMAX,
     Attributes,
+    Inputs,
+    Outputs,
     Rule,
     convolution,
     given,
     nothing,
+    optional,
     per_input,
     per_output,
     pool,
 )
 from boundmark.datasets.onnx_operators import ONNX_ERRORS, ONNXRUNTIME, KnownType, domain_of
-from boundmark.problems.computation_graph import Shape
 
 # onnxruntime puts SimplifiedLayerNormalization into ONNX's own domain, which now has the others.
 _IN_ONNX = frozenset(
@@ -108,7 +106,7 @@ def definition(domain: str, op_type: str) -> Definition | None:
 
 
 def flops(
-    domain: str, op_type: str, inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes
+    domain: str, op_type: str, inputs: Inputs, outputs: Outputs, attributes: Attributes
 ) -> int:
     """Return the number of operations of a node, of ONNX's own operators too: `onnx_flops.flops`.
 
@@ -187,7 +185,7 @@ def _also(rule: Rule, *positions: int, attribute: str = "") -> Rule:
         Names an activation, if it is there and says something.
     """
 
-    def counted(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+    def counted(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         more = sum(optional(inputs, at) is not None for at in positions)
         more += bool(attributes.get(attribute))
         return rule(inputs, outputs, attributes) + more * prod(outputs[0])
@@ -204,20 +202,20 @@ def _sum(*rules: Rule) -> Rule:
 def _multiplied(each: int = 1) -> Rule:
     """Return a rule that counts a multiply-add per output and column of the first input."""
 
-    def rule(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+    def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         inner = turned(given(inputs, 0), attributes, "A")[-1]
         return 2 * each * inner * prod(outputs[0])
 
     return rule
 
 
-def _norm_before(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _norm_before(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count what is added to the first input, and its norm, if there are any."""
     parts = (optional(inputs, 1) is not None) + 4 * (optional(inputs, 2) is not None)
     return parts * prod(given(inputs, 0))
 
 
-def _three_products(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _three_products(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     rows = prod(given(inputs, 0)[:-1])
     inner: int = attributes["K"]
     widths: list[int] = [attributes[name] for name in ("Nq", "Nkv", "Nkv")]
@@ -225,29 +223,29 @@ def _three_products(inputs: Inputs, outputs: Sequence[Shape], attributes: Attrib
     return rows * sum(x * (2 * inner + bias) for x, bias in zip(widths, biases, strict=True))
 
 
-def _split_gelu(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _split_gelu(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count a bias for all, and GELU and a product for a half."""
     return prod(given(inputs, 0)) + 2 * prod(outputs[0])
 
 
-def _inverted(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _inverted(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     return 2 * prod(given(inputs, 0)) * given(inputs, 0)[-1]
 
 
-def _carrying(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _carrying(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count a multiply-add per element and weight of its channel, bias and activation."""
     bias = optional(inputs, 2) is not None
     bends: bool = attributes.get("activation", "none") != "none"
     return prod(given(inputs, 0)) * (2 * prod(given(inputs, 1)[2:]) + bias + bends)
 
 
-def _gated_bias(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _gated_bias(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count bias, product, bias and sum for each query, and a product for each output."""
     query, (inner, width) = given(inputs, 0), given(inputs, 3)
     return prod(query) * (1 + 2 * width) + prod(query) // inner * 2 * width + prod(outputs[0])
 
 
-def _quantised_recurrence(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _quantised_recurrence(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count as for LSTM, whose weights are (directions, gates * units, input)."""
     weights = [(shape[0], shape[2], shape[1]) for shape in (given(inputs, 1), given(inputs, 2))]
     return onnx_flops.flops("LSTM", [inputs[0], *weights], outputs, attributes)
@@ -264,7 +262,7 @@ def _experts(weights_at: Sequence[int], *, is_packed: bool) -> Rule:
         Whether bytes hold several weights.
     """
 
-    def rule(inputs: Inputs, outputs: Sequence[Shape], attributes: Attributes) -> int:
+    def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         data, experts = given(inputs, 0), given(inputs, 1)[-1]
         counts = []
         for number, at in enumerate(weights_at, 1):

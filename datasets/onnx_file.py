@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Container, Mapping, MutableMapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from onnx import GraphProto, ModelProto, NodeProto
 
 from boundmark.datasets.file_format import NO_DIMS, Notes, main_dtype
-from boundmark.datasets.onnx_constants import StoredConstant, stored_constants
 from boundmark.datasets.onnx_contrib import flops, has_rule, typed_by
 from boundmark.datasets.onnx_control_flow import (
     bodies,
@@ -22,6 +21,7 @@ from boundmark.datasets.onnx_operators import (
     KnownTensors,
     canonical_attributes,
     domain_of,
+    is_dequantisation,
     known_tensors,
     signature,
 )
@@ -79,10 +79,56 @@ def _of_inferred(
     return _graph(model.graph, versions_of(model), assumed, notes)
 
 
+@dataclass(frozen=True)
+class _StoredConstant:
+    """Where a constant is stored that the model dequantises.
+
+    Attributes
+    ----------
+    elements
+        Name of the tensor of quantised elements.
+    beside
+        Names of those of scales and zero points.
+    """
+
+    elements: str
+    beside: tuple[str, ...]
+
+
+# What may come between a dequantisation and whoever reads its result, one element for each.
+_REARRANGING = frozenset(
+    {"Cast", "CastLike", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}
+)
+
+
+def _stored_constants(graph: GraphProto, constants: Container[str]) -> dict[str, _StoredConstant]:
+    """Return where dequantised constants are stored, by name, also if they are rearranged then.
+
+    Runtimes make numbers of them inside of the product that reads them, or compute with integers,
+    and never write the numbers.
+
+    Parameters
+    ----------
+    constants
+        Names of all constants.
+    """
+    stored: dict[str, _StoredConstant] = {}
+    for node in graph.node:
+        if not node.input or not node.output or node.output[0] not in constants:
+            continue
+        if is_dequantisation(node):
+            stored[node.output[0]] = _StoredConstant(
+                node.input[0], tuple(filter(None, node.input[1:]))
+            )
+        elif node.op_type in _REARRANGING and node.input[0] in stored:
+            stored[node.output[0]] = stored[node.input[0]]
+    return stored
+
+
 class _Numbering:
     """Numbers tensors in the order in which they are asked for; those dequantised, as stored."""
 
-    def __init__(self, known: KnownTensors, stored: Mapping[str, StoredConstant]) -> None:
+    def __init__(self, known: KnownTensors, stored: Mapping[str, _StoredConstant]) -> None:
         self.known = known
         self.stored = stored
         self.numbers: dict[str, int] = {}
@@ -128,7 +174,7 @@ def _graph(
     check_edges(graph, names, constants, producers, needed)
     returned = [value.name for value in graph.output if value.name not in constants]
     used = set(returned).union(*(reads_of(graph.node[at]) for at in needed)) - {""}
-    numbering = _Numbering(known_tensors(graph), stored_constants(graph, constants))
+    numbering = _Numbering(known_tensors(graph), _stored_constants(graph, constants))
     operators = []
     counted = Notes()
     arithmetic: dict[str, Mapping[str, int]] = {}

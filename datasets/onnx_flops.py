@@ -12,14 +12,16 @@ from typing import Any, TypeAlias
 from boundmark.problems.computation_graph import Shape
 from boundmark.problems.errors import InvalidInputError
 
+Inputs: TypeAlias = Sequence[Shape | None]
+Outputs: TypeAlias = Sequence[Shape]
 Attributes: TypeAlias = Mapping[str, Any]
-Rule: TypeAlias = Callable[[Sequence[Shape | None], Sequence[Shape], Attributes], int]
+Rule: TypeAlias = Callable[[Inputs, Outputs, Attributes], int]
 
 
 def flops(
     op_type: str,
-    inputs: Sequence[Shape | None],
-    outputs: Sequence[Shape],
+    inputs: Inputs,
+    outputs: Outputs,
     attributes: Attributes,
     rule: Rule | None = None,
 ) -> int:
@@ -54,7 +56,7 @@ def has_rule(op_type: str) -> bool:
     return op_type in _RULES
 
 
-def given(inputs: Sequence[Shape | None], position: int) -> Shape:
+def given(inputs: Inputs, position: int) -> Shape:
     """Return the shape of an input that has to be there."""
     shape = inputs[position]
     if shape is None:
@@ -62,21 +64,18 @@ def given(inputs: Sequence[Shape | None], position: int) -> Shape:
     return shape
 
 
-def _elements(shapes: Sequence[Shape]) -> int:
-    return sum(prod(shape) for shape in shapes)
+def optional(inputs: Inputs, at: int | None) -> Shape | None:
+    """Return the shape of an input that may be left out."""
+    return inputs[at] if at is not None and at < len(inputs) else None
 
 
-def nothing(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def nothing(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count nothing, for what only moves data."""
     return 0
 
 
-def _each_output(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
-    return _elements(outputs)
+def _each_output(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
+    return sum(map(prod, outputs))
 
 
 def per_output(count: int) -> Rule:
@@ -89,9 +88,7 @@ def per_input(count: int) -> Rule:
     return lambda inputs, outputs, attributes: count * prod(given(inputs, 0))
 
 
-def _variadic(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def _variadic(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Combine n tensors by n - 1 operations per element."""
     return (len(inputs) - 1) * prod(outputs[0])
 
@@ -102,39 +99,31 @@ def convolution(weight_at: int, bias_at: int) -> Rule:
     Weights are (M, C / group, ...).
     """
 
-    def rule(
-        inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-    ) -> int:
-        bias = len(inputs) > bias_at and inputs[bias_at] is not None
+    def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
+        bias = optional(inputs, bias_at) is not None
         return prod(outputs[0]) * (2 * prod(given(inputs, weight_at)[1:]) + bias)
 
     return rule
 
 
-def _transposed_convolution(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def _transposed_convolution(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count a multiply-add per input and weight that it meets; weights (C, M / group, ...)."""
-    bias = prod(outputs[0]) if len(inputs) > 2 and inputs[2] is not None else 0
+    bias = prod(outputs[0]) if optional(inputs, 2) is not None else 0
     return 2 * prod(given(inputs, 0)) * prod(given(inputs, 1)[1:]) + bias
 
 
-def _gemm(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes) -> int:
+def _gemm(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     rows, columns = given(inputs, 0)
     inner = rows if attributes.get("transA", 0) else columns
-    bias = len(inputs) > 2 and inputs[2] is not None
+    bias = optional(inputs, 2) is not None
     return prod(outputs[0]) * (2 * inner + bias)
 
 
-def _matrix_product(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def _matrix_product(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     return 2 * prod(outputs[0]) * given(inputs, 0)[-1]
 
 
-def _einsum(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def _einsum(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count one operation per operand at every point of the index space."""
     extent: dict[str, int] = {}
     terms = attributes["equation"].replace(" ", "").split("->")[0].split(",")
@@ -149,12 +138,10 @@ def _einsum(
     return len(terms) * prod(extent.values())
 
 
-def _attention(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def _attention(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count scores, softmax and weighted sum: Q (batch, [heads,] length, width), K and V alike."""
     query, key = given(inputs, 0), given(inputs, 1)
-    past = inputs[4] if len(inputs) > 4 else None
+    past = optional(inputs, 4)
     keys = key[-2] + (past[-2] if past is not None else 0)
     heads: int = query[1] if len(query) == 4 else attributes["q_num_heads"]
     rows = query[0] * heads * query[-2]
@@ -174,22 +161,18 @@ def attention_flops(queries: int, outputs: int, rows: int, keys: int) -> int:
     return keys * (2 * (queries + outputs) + SOFTMAX * rows)
 
 
-def pool(inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes) -> int:
+def pool(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count an operation per output and element of its window."""
     return prod(outputs[0]) * prod(attributes["kernel_shape"])
 
 
-def _local_response(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def _local_response(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count a square, size - 1 additions, scale, bias, power and division per element."""
     size: int = attributes["size"]
     return prod(outputs[0]) * (size + 4)
 
 
-def _recurrent(
-    inputs: Sequence[Shape | None], outputs: Sequence[Shape], attributes: Attributes
-) -> int:
+def _recurrent(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     """Count two products per step, and an addition and a function for each gate's unit.
 
     X is (length, batch, input), W (directions, gates * units, input) and R (directions,

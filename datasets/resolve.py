@@ -11,6 +11,7 @@ from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.errors import (
     BoundmarkError,
     InvalidInputError,
+    MissingFileError,
     UnknownNameError,
     find,
     quoted,
@@ -196,12 +197,22 @@ _OTHER_SUFFIXES = {
     ".xlsx": ("a spreadsheet of today's Excel", "a sheet of Moirai as .xls, or a table as .csv"),
 }
 
+_ADAPTER = ("an adapter (LoRA)", "the folder of its base model")
+_OF_META = ("weights in Meta's or Mistral's form", "the config.json of the same model")
+
 # Files that tell what another folder is, and what can be read instead.
 _OTHER_FOLDERS = {
-    "adapter_config.json": ("an adapter (LoRA)", "the folder of its base model"),
+    "adapter_config.json": _ADAPTER,
     "model_index.json": ("several models of diffusers", "one of them as .onnx or .pt2"),
-    "params.json": ("weights in Meta's or Mistral's form", "the config.json of the same model"),
+    "params.json": _OF_META,
     "saved_model.pb": ("a model of TensorFlow", _CONVERT),
+}
+
+# A field that tells what an object of another program is, and what can be read instead.
+_OTHER_OBJECTS = {
+    "_class_name": ("the configuration of a model of diffusers", "the model as .onnx or .pt2"),
+    "peft_type": _ADAPTER,
+    "n_layers": _OF_META,
 }
 
 
@@ -261,14 +272,6 @@ def _load_instance(path: Path) -> Instance:
         return _labelled(path, problems()[name], problems()[name].instance_from_json(value))
 
 
-# A field that tells what an object of another program is, and what can be read instead.
-_OTHER_OBJECTS = {
-    "_class_name": ("the configuration of a model of diffusers", "the model as .onnx or .pt2"),
-    "peft_type": ("an adapter (LoRA)", "the folder of its base model"),
-    "n_layers": ("weights in Meta's or Mistral's form", "the config.json of the same model"),
-}
-
-
 def _other_json(value: Mapping[str, Any]) -> str:
     """Say what an object is that no format has recognised, and what was expected."""
     for field, (what, expected) in _OTHER_OBJECTS.items():
@@ -295,3 +298,28 @@ def _labelled(path: Path, problem: Problem, instance: Instance) -> Instance:
     )
     named: Instance = problem.naming.rename(instance, found.names, found.tick)
     return named
+
+
+VARIABLE = "BOUNDMARK_DATA"
+
+
+def published_file(collection: str, name: str) -> Path:
+    """Return the path of a file in the folder that the environment variable names.
+
+    Raises
+    ------
+    MissingFileError
+        If the variable is not set, or its folder does not have the file.
+    """
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        raise MissingFileError(
+            f"{collection}/{name} does not come with boundmark; expected {VARIABLE} to name the "
+            "folder that it is in."
+        )
+    path = Path(folder) / collection / name
+    if not path.is_file():
+        raise MissingFileError(
+            f"{path} does not exist; expected {VARIABLE} to name a folder with {collection}/{name}."
+        )
+    return path

@@ -172,8 +172,7 @@ def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> Non
     --draw`, instances with costs from `boundmark solve --out`.
     """
     from boundmark.benchmarks.graph_facts import origin_of
-    from boundmark.datasets import graph_file, graph_json
-    from boundmark.datasets.graph_rows import GraphOrigin
+    from boundmark.datasets.graph_file import GraphOrigin, to_json, to_parquet
     from boundmark.datasets.resolve import load_source
     from boundmark.problems.computation_graph import ComputationGraph
     from boundmark.problems.errors import InvalidInputError
@@ -196,9 +195,9 @@ def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> Non
         ),
     )
     if out.suffix.lower() == ".json":
-        content = graph_json.to_json(graph, origin).encode()
+        content = to_json(graph, origin).encode()
     else:
-        content = graph_file.to_parquet(graph, origin)
+        content = to_parquet(graph, origin)
     write_durably(out, content)
     if not quiet:
         click.echo(f"{out}: {graph.dag.nodes:,} operators, {len(graph.tensors):,} tensors")

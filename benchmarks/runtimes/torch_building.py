@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import getitem
 from typing import Any
 
-from boundmark.datasets.torch_nodes import StoredTensor
-from boundmark.datasets.torch_program import DTYPES
-from boundmark.datasets.torch_regions import AUTOCAST, without_regions
+from boundmark.datasets.torch_file import DTYPES
 from boundmark.datasets.torch_schema import (
+    AUTOCAST,
     PLAIN,
     SEVERAL,
     TENSORS,
@@ -24,8 +23,9 @@ from boundmark.datasets.torch_schema import (
     object_in,
     only_field,
     text_in,
+    without_regions,
 )
-from boundmark.datasets.torch_writes import VIEWS, is_write
+from boundmark.datasets.torch_writes import VIEWS, StoredTensor, is_write
 from boundmark.datasets.zoo.export.aten import SAME
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming

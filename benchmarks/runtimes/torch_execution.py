@@ -14,7 +14,7 @@ from boundmark.benchmarks.runtimes.torch_building import Building, torch_dtype
 from boundmark.benchmarks.runtimes.torch_values import RandomValues, rows_of
 from boundmark.datasets import torch_file
 from boundmark.datasets.kernel_recognition import with_kernels
-from boundmark.datasets.torch_program import SCHEMA
+from boundmark.datasets.torch_file import SCHEMA
 from boundmark.datasets.torch_schema import object_in
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError, quoted

@@ -16,16 +16,9 @@ from typing import Any, BinaryIO
 
 from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import Fields
+from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Outer, Recurrence
 from boundmark.datasets.layers.families import FAMILIES, Family
-from boundmark.datasets.layers.transformer import (
-    Attention,
-    Block,
-    Latent,
-    Matrix,
-    Outer,
-    Recurrence,
-    Transformer,
-)
+from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
 from boundmark.problems.layers.chain import MOST_LAYERS

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from boundmark.datasets.json_fields import Fields, an_object
+from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Recurrence
 from boundmark.datasets.layers.families import Family, Names
 from boundmark.datasets.layers.quantisation import EXPERT, LINEAR, Quantisation, read_quantisation
-from boundmark.datasets.layers.transformer import Attention, Block, Latent, Matrix, Recurrence
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import MOST_LAYERS
 

@@ -17,7 +17,7 @@ from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from boundmark.datasets.layers.transformer import Attention, Matrix, Transformer
+from boundmark.datasets.layers.blocks import Attention, Block, Matrix, Outer
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerFacts, Workload
 from boundmark.problems.layers.model import DECODE, PREFILL
@@ -47,10 +47,21 @@ class Table:
         return tuple(tuple(sorted(set(axis))) for axis in axes)
 
 
-def measured(
-    model: Transformer, facts: tuple[LayerFacts, ...], workload: Workload
+def with_measured_seconds(
+    facts: tuple[LayerFacts, ...],
+    ends: tuple[Outer, Outer],
+    blocks: Sequence[Block],
+    workload: Workload,
+    tokens: tuple[int, int, int],
 ) -> tuple[LayerFacts, ...]:
     """Return layers with their measured seconds on the devices that the workload names.
+
+    Parameters
+    ----------
+    ends
+        What stands before and behind the blocks.
+    tokens
+        Of a sequence, of a pass, and those of a pass that are scored.
 
     Raises
     ------
@@ -58,7 +69,7 @@ def measured(
         If the package is not installed, or its tables do not cover a layer on a device.
     """
     is_full = workload.weight_bits in (0, 16) and not any(
-        one.size < 2 * one.parameters for block in model.blocks for one in block.matrices
+        one.size < 2 * one.parameters for block in blocks for one in block.matrices
     )
     if workload.phase not in (PREFILL, DECODE) or not is_full:
         raise InvalidInputError(
@@ -66,48 +77,49 @@ def measured(
             "these, "
             "or roofline."
         )
-    found = []
-    for number, layer in enumerate(facts):
-        seconds = {name: _seconds(model, number, workload, name) for name in workload.measured_on}
-        found.append(replace(layer, seconds=seconds))
-    return tuple(found)
+    width = blocks[-1].width
+    return tuple(
+        replace(
+            layer,
+            seconds={
+                name: _seconds(part, width, workload, tokens, name) for name in workload.measured_on
+            },
+        )
+        for layer, part in zip(facts, (ends[0], *blocks, ends[1]), strict=True)
+    )
 
 
 @cache
-def _seconds(model: Transformer, number: int, workload: Workload, device: str) -> float:
+def _seconds(
+    part: Block | Outer, width: int, workload: Workload, tokens: tuple[int, int, int], device: str
+) -> float:
     if device not in SYSTEMS:
         raise InvalidInputError(
             f"costs are 'measured', and there are no tables of {device!r}; expected one of "
             f"{', '.join(SYSTEMS)}, or roofline."
         )
+    context, passed, scored = tokens
     tables = load_tables(SYSTEMS[device])
-    context = workload.context or model.context
-    tokens = workload.batch * (1 if workload.phase == DECODE else context)
-    last = len(model.blocks) + 1
-    if number == 0:
-        # Rows are looked up, in the time of a launch.
-        return 0.0
-    if number == last:
-        width = model.blocks[-1].width
-        scored = model.scored(workload, tokens)
-        return _product(tables["gemm"], scored, model.last.multiplied // width, width, device)
-    block = model.blocks[number - 1]
-    mixer = block.mixer
+    if isinstance(part, Outer):
+        # Rows of an embedding are looked up, in the time of a launch.
+        words = part.multiplied // width
+        return _product(tables["gemm"], scored, words, width, device) if words else 0.0
+    mixer = part.mixer
     if (
-        any(one.copies > 1 for one in block.matrices)
+        any(one.copies > 1 for one in part.matrices)
         or not isinstance(mixer, Attention)
         or mixer.latent
         or mixer.is_crossed
         or not mixer.is_causal
     ):
         raise InvalidInputError(
-            f"costs are 'measured', and layer {block.name!r} has experts, a latent space, or "
+            f"costs are 'measured', and layer {part.name!r} has experts, a latent space, or "
             "attends "
             "to all tokens; expected dense blocks, or roofline."
         )
-    rows = _attention_row(block.name, mixer, workload, context)
+    rows = _attention_row(part.name, mixer, workload, context)
     name = workload.phase
-    what = f"attention of {block.name!r} on {device!r}"
+    what = f"attention of {part.name!r} on {device!r}"
     own = tables.get(f"{name} {mixer.heads} {mixer.shared}")
     if own is None:
         raise InvalidInputError(
@@ -116,8 +128,8 @@ def _seconds(model: Transformer, number: int, workload: Workload, device: str) -
         )
     attention = interpolated(own, rows, what)
     products = math.fsum(
-        _product(tables["gemm"], tokens, n, k, device)
-        for n, k in (*_fused(block.projections), *_fused(block.network))
+        _product(tables["gemm"], passed, n, k, device)
+        for n, k in (*_fused(part.projections), *_fused(part.network))
     )
     return products + attention / 1e3
 

@@ -30,36 +30,27 @@ from boundmark.problems.operator_types import FREE_OP_TYPES
 MEBIBYTE = 2**20
 
 
-@dataclass(frozen=True)
-class Assumptions:
-    """Assumptions about memory and time that the paper leaves open.
+# Assumptions about memory and time that the paper leaves open. Blocks are rounded up to ticks.
+TICK_SECONDS = 1e-4
 
-    Attributes
-    ----------
-    tick_seconds
-        Seconds of a tick; blocks are rounded up to ticks.
-    bytes_per_weight
-        In training: a weight, its gradient and the optimiser's state. With 8 bytes or less, GPT's
-        embedding of 11B nearly fits on one GPU, and with more than 12 the model does not fit on
-        four, both of which the paper contradicts.
-    bytes_per_number
-        Of activations, and of weights in inference.
-    backward
-        Duration of a backward block in those of its forward block, with recomputation.
-    server_gpus, server_bandwidth, network_bandwidth
-        GPUs of a server, and bytes per second from one GPU to another one in it and outside.
-    gpu
-        The paper's.
-    """
+# In training: a weight, its gradient and the optimiser's state. With 8 bytes or less, GPT's
+# embedding of 11B nearly fits on one GPU, and with more than 12 the model does not fit on four,
+# both of which the paper contradicts.
+TRAINED_WEIGHT_BYTES = 10
 
-    tick_seconds: float = 1e-4
-    bytes_per_weight: int = 10
-    bytes_per_number: int = 2
-    backward: int = 3
-    server_gpus: int = 8
-    server_bandwidth: float = 150e9
-    network_bandwidth: float = 12.5e9
-    gpu: str = "nvidia-v100"
+# Of activations, and of weights in inference.
+NUMBER_BYTES = 2
+
+# Duration of a backward block in those of its forward block, with recomputation.
+BACKWARD = 3
+
+# GPUs of a server, and bytes per second from one GPU to another one in it and outside.
+SERVER_GPUS = 8
+SERVER_BANDWIDTH = 150e9
+NETWORK_BANDWIDTH = 12.5e9
+
+# The paper's.
+GPU = "nvidia-v100"
 
 
 @dataclass(frozen=True)
@@ -132,9 +123,7 @@ def load(member: str) -> BlockLayout:
     match = NAME.fullmatch(member)
     if match is None or member.removesuffix(f"-s{match['samples']}") not in members():
         raise UnknownNameError(f"there is no layout {member!r}; expected {EXPECTED}.")
-    gpus = int(match["gpus"])
-    costs = _costs(match["model"], gpus, int(match["samples"] or 1), match["mode"] == "train")
-    return DRAW[match["shape"]](costs, gpus)
+    return DRAW[match["shape"]](_costs(match), int(match["gpus"]))
 
 
 DATASET = Dataset(
@@ -182,30 +171,14 @@ class Costs:
     lookup_seconds: float
     words: float
     is_training: bool
-    given: Assumptions
-
-    @property
-    def gpu(self) -> Device:
-        """The GPU."""
-        found = find_device(self.given.gpu)
-        assert isinstance(found, Device)
-        return found
-
-    def ticks(self, seconds: float) -> int:
-        """Return a duration in ticks, at least 1."""
-        return max(1, int(np.ceil(seconds / self.given.tick_seconds - 1e-9)))
 
     def weight_bytes(self, weights: float) -> float:
         """Return the bytes of weights, in training with gradients and optimiser states."""
-        given = self.given
-        return weights * (given.bytes_per_weight if self.is_training else given.bytes_per_number)
+        return weights * (TRAINED_WEIGHT_BYTES if self.is_training else NUMBER_BYTES)
 
     def exchange_seconds(self, sent: float, gpus: int) -> float:
         """Return the seconds in which some GPUs add up or collect a tensor of a given size."""
-        given = self.given
-        inside = gpus <= given.server_gpus
-        bandwidth = given.server_bandwidth if inside else given.network_bandwidth
-        return 2 * (gpus - 1) / gpus * sent / bandwidth
+        return 2 * (gpus - 1) / gpus * sent / _bandwidth(gpus)
 
     def shared_seconds(self, part: Part, gpus: int) -> float:
         """Return the time of a layer whose products GPUs share, with two exchanges."""
@@ -217,6 +190,22 @@ class Costs:
         return self.lookup_seconds / gpus + self.exchange_seconds(self.parts[0].kept, gpus)
 
 
+def _gpu() -> Device:
+    found = find_device(GPU)
+    assert isinstance(found, Device)
+    return found
+
+
+def _ticks(seconds: float) -> int:
+    """Return a duration in ticks, at least 1."""
+    return max(1, int(np.ceil(seconds / TICK_SECONDS - 1e-9)))
+
+
+def _bandwidth(gpus: int) -> float:
+    """Return the bandwidth between so many GPUs."""
+    return SERVER_BANDWIDTH if gpus <= SERVER_GPUS else NETWORK_BANDWIDTH
+
+
 def transfer_ticks(member: str) -> int:
     """Return the ticks to move a layer's result from one GPU to the next.
 
@@ -225,30 +214,28 @@ def transfer_ticks(member: str) -> int:
     match = NAME.fullmatch(member)
     if match is None:
         raise UnknownNameError(f"there is no layout {member!r}; expected {EXPECTED}.")
-    gpus = int(match["gpus"])
-    costs = _costs(match["model"], gpus, int(match["samples"] or 1), match["mode"] == "train")
-    given = costs.given
-    is_inside = gpus <= given.server_gpus
-    bandwidth = given.server_bandwidth if is_inside else given.network_bandwidth
-    return costs.ticks(costs.parts[0].kept / bandwidth)
+    costs = _costs(match)
+    return _ticks(costs.parts[0].kept / _bandwidth(int(match["gpus"])))
 
 
-def _costs(model: str, gpus: int, samples: int, is_training: bool) -> Costs:
-    given, size = Assumptions(), SIZES[model][gpus]
+def _costs(match: re.Match[str]) -> Costs:
+    """Return the costs of the model, GPUs, mode and samples that a name says."""
+    model, samples = match["model"], int(match["samples"] or 1)
+    size = SIZES[model][int(match["gpus"])]
     name, patterns, share, lookup = _SOURCES[model]
     graph, wide = _graph(name), _HIDDEN[model]
     scale = size.hidden / wide
     parts = []
     for pattern, part_of in zip(patterns, share, strict=True):
         found, layers = _layers(graph, pattern)
-        seconds, weights = _scaled(graph, found, scale, samples, given)
-        kept = samples * _tokens(graph, found) * size.hidden * given.bytes_per_number
+        seconds, weights = _scaled(graph, found, scale, samples)
+        kept = samples * _tokens(graph, found) * size.hidden * NUMBER_BYTES
         count = round(size.layers * part_of)
         parts.append(Part(count, seconds / layers, weights / layers, kept))
     lookups = [i for i, name in enumerate(graph.names) if re.match(lookup, name)] if lookup else []
-    seconds, _ = _scaled(graph, lookups, scale, samples, given) if lookups else (0.0, 0.0)
+    seconds, _ = _scaled(graph, lookups, scale, samples) if lookups else (0.0, 0.0)
     words = float(size.words * size.hidden)
-    return Costs(model, tuple(parts), seconds, words, is_training, given)
+    return Costs(model, tuple(parts), seconds, words, match["mode"] == "train")
 
 
 # The zoo's graph, how names of each part's operators begin, what part of Table III's layers it
@@ -306,30 +293,23 @@ def _tokens(graph: ComputationGraph, operators: Sequence[int]) -> int:
 
 
 def _scaled(
-    graph: ComputationGraph,
-    operators: Sequence[int],
-    scale: float,
-    samples: int,
-    given: Assumptions,
+    graph: ComputationGraph, operators: Sequence[int], scale: float, samples: int
 ) -> tuple[float, float]:
     """Return seconds on one GPU, and weights, with the hidden size scaled.
 
     What reads weights has `scale` times as many rows and columns, everything else as many times the
     elements; the zoo's graphs hold one sample in half precision.
     """
-    gpu = find_device(given.gpu)
-    assert isinstance(gpu, Device)
+    gpu = _gpu()
     at = np.array(operators, dtype=np.int64)
     types = [graph.op_types[i] for i in operators]
     is_lookup = np.array([name == "Gather" for name in types])
     weights = np.where([name in PRODUCTS for name in types], graph.param_bytes[at], 0)
-    weights = weights / given.bytes_per_number * scale**2
+    weights = weights / NUMBER_BYTES * scale**2
     work = graph.flops[at] * samples * np.where(weights > 0, scale**2, scale)
     moved = (graph.read_bytes + graph.output_bytes)[at] * samples * scale
     # A lookup reads as much of the table as it writes.
-    streamed = np.where(
-        is_lookup, graph.output_bytes[at] * samples * scale, weights * given.bytes_per_number
-    )
+    streamed = np.where(is_lookup, graph.output_bytes[at] * samples * scale, weights * NUMBER_BYTES)
     roof = np.maximum(work / gpu.rate("float16"), (moved + streamed) / gpu.memory_bandwidth)
     is_free = np.array([name in FREE_OP_TYPES for name in types])
     seconds = np.where(is_free, 0.0, roof + gpu.op_overhead)
@@ -372,7 +352,7 @@ class _Drawing:
         for i in reversed(range(count)):
             block = self.blocks[i]
             after = [partner[j] for tail, j in edges if tail == i] + [i]
-            seconds = block.duration * self.costs.given.backward * self.costs.given.tick_seconds
+            seconds = block.duration * BACKWARD * TICK_SECONDS
             partner[i] = self._add(
                 block.name.replace("F", "B", 1), "backward", seconds,
                 -block.memory * MEBIBYTE, block.devices, after,
@@ -380,7 +360,7 @@ class _Drawing:
 
     def layout(self) -> BlockLayout:
         """Return the layout; raises `InvalidInputError` if weights do not fit."""
-        memory = int(self.costs.gpu.memory_bytes // MEBIBYTE)
+        memory = int(_gpu().memory_bytes // MEBIBYTE)
         held = tuple(int(np.ceil(amount / MEBIBYTE)) for amount in self.held)
         layout = BlockLayout.from_blocks(self.blocks, self.edges, self.devices)
         return layout.with_memory(memory, held)
@@ -392,7 +372,7 @@ class _Drawing:
         number = len(self.blocks)
         unit = int(np.ceil(abs(kept) / MEBIBYTE - 1e-9)) * (-1 if kept < 0 else 1)
         memory = unit if self.costs.is_training else 0
-        ticks = self.costs.ticks(seconds)
+        ticks = _ticks(seconds)
         self.blocks.append(Block(name, kind, ticks, memory, tuple(devices)))
         self.edges += [(earlier, number) for earlier in after]
         return number
@@ -440,7 +420,7 @@ def _around_words(costs: Costs, gpus: int, lookups: int) -> BlockLayout:
     drawing = _Drawing(costs, gpus)
     everywhere = range(gpus)
     drawing.hold(everywhere, costs.words)
-    room = costs.gpu.memory_bytes - costs.weight_bytes(costs.words) / gpus
+    room = _gpu().memory_bytes - costs.weight_bytes(costs.words) / gpus
     seconds = costs.shared_lookup_seconds(gpus)
     latest = drawing.forward("E", everywhere, seconds, 0.0, ())
     reached = 0
@@ -533,7 +513,7 @@ def _stages(costs: Costs, gpus: int, replicas: int = 1) -> tuple[int, list[_Stag
     InvalidInputError
         If the model does not fit, `replicas` times, however many they are.
     """
-    memory = costs.gpu.memory_bytes / replicas
+    memory = _gpu().memory_bytes / replicas
     best: tuple[int, list[_Stage]] | None = None
     group = 1
     while 2 * group <= gpus:

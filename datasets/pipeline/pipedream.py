@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.datasets.file_format import FileFormat
-from boundmark.datasets.published_file import published_file
+from boundmark.datasets.resolve import published_file
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.dataset import Dataset

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from boundmark.datasets.pipeline.cost_graph_def import load as load_file
-from boundmark.datasets.published_file import VARIABLE, published_file
+from boundmark.datasets.resolve import VARIABLE, published_file
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import UnknownNameError, quoted
 from boundmark.problems.pipeline.graph import PipelineGraph

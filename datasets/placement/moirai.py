@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from boundmark.datasets.file_format import FileFormat
-from boundmark.datasets.published_file import published_file
+from boundmark.datasets.resolve import published_file
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import InvalidInputError, find, quoted

@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import nnls
 
-from boundmark.datasets.measured import measured_model, measured_models
-from boundmark.datasets.measured.times_file import MeasuredModel
+from boundmark.datasets.measured import MeasuredModel, measured_model, measured_models
 from boundmark.problems.calibrated_costs import (
     PRODUCTS,
     VIEW,

@@ -16,7 +16,7 @@ import pandas as pd
 
 import boundmark
 from boundmark.datasets import openvino_file
-from boundmark.datasets.openvino_operators import read_edges, read_layers
+from boundmark.datasets.openvino_file import read_edges, read_layers
 
 DATA = Path(__file__).resolve().parent / "hsdag"
 

@@ -303,7 +303,7 @@ def simulated(results: Results, row: pd.Series, *, blocking: bool = False) -> Si
 
 def training(results: Results) -> pd.DataFrame:
     """Return seconds of 128 samples and of the busiest device, for Figures 13, 14, 16 and 17."""
-    tick = models.Assumptions().tick_seconds
+    tick = models.TICK_SECONDS
     rows = []
     for model in NAMES:
         for gpus in GPUS:
@@ -323,7 +323,7 @@ def training(results: Results) -> pd.DataFrame:
 
 def inference(results: Results) -> pd.DataFrame:
     """Return the latency of one micro-batch alone and samples a second, for Figure 15."""
-    tick = models.Assumptions().tick_seconds
+    tick = models.TICK_SECONDS
     rows = []
     for samples in (1, 4, 16, 64):
         for shape in ("k", "v", "tp"):

@@ -16,8 +16,7 @@ import numpy as np
 from efficiency import family, fitted, predicted
 
 import boundmark
-from boundmark.datasets.measured import load, measured_model, measured_models
-from boundmark.datasets.measured.times_file import MeasuredModel
+from boundmark.datasets.measured import MeasuredModel, load, measured_model, measured_models
 from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph_of

@@ -1,3 +1,5 @@
+"""Graphs in files of our own, Parquet and JSON: they come back the same; what is odd is refused."""
+
 import io
 import json
 from collections.abc import Callable
@@ -10,8 +12,14 @@ import pytest
 from graphs import small_graph
 
 from boundmark.datasets import onnx_light
-from boundmark.datasets.graph_file import from_parquet, load, to_parquet
-from boundmark.datasets.graph_rows import GraphOrigin
+from boundmark.datasets.graph_file import (
+    GraphOrigin,
+    from_parquet,
+    load,
+    load_with_origin,
+    to_json,
+    to_parquet,
+)
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
@@ -144,3 +152,67 @@ def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
     pq.write_table(columns.set_column(at, "flops", texts), path)
     with pytest.raises(InvalidInputError, match="column flops has type string; expected int64"):
         load(path)
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "inception-v1", "shufflenet"])
+def test_json_comes_back_as_parquet_does(name: str, tmp_path: Path) -> None:
+    """A model comes back the same to the byte by JSON or Parquet, and so does its origin."""
+    graph = onnx_light.load(name)
+    path = tmp_path / "own.json"
+    path.write_text(to_json(graph, ORIGIN))
+    again, origin = load_with_origin(path)
+    assert origin == ORIGIN
+    assert to_json(again, origin) == path.read_text()
+    assert to_parquet(again, origin) == to_parquet(graph, ORIGIN)
+    assert to_json(*from_parquet(to_parquet(graph, ORIGIN))) == path.read_text()
+    assert isinstance(load_file(path), ComputationGraph)
+
+
+def _changed(change: Callable[[Any], object]) -> str:
+    value = json.loads(to_json(small_graph(), ORIGIN))
+    change(value)
+    return json.dumps(value)
+
+
+def _operator(value: Any) -> Any:
+    return next(row for row in value["rows"] if row["kind"] == "operator")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (to_json(small_graph(), ORIGIN)[:-20], "expected"),
+        (_changed(lambda v: v.update(format="boundmark-graph/2")), "another version of boundmark"),
+        (_changed(lambda v: v.update(rows={})), "rows is {}; expected a list"),
+        (_changed(lambda v: v["rows"].append(3)), "of rows is 3; expected an object"),
+        (_changed(lambda v: v["rows"].clear()), "the graph has no nodes"),
+        (_changed(lambda v: v.pop("results")), "results is missing"),
+        (_changed(lambda v: v["rows"][0].pop("name")), "entry 0 of rows: name is missing"),
+        (_changed(lambda v: v["rows"][0].update(name=3)), "name is 3; expected a text"),
+        (_changed(lambda v: v["rows"][0].update(kind="x")), "kind is 'x'; expected one of"),
+        (
+            _changed(lambda v: v["rows"][0].update(shapes=[["2"]])),
+            "expected a list of lists of",
+        ),
+        (_changed(lambda v: v["rows"][0].update(shapes=[[-2]])), "expected non-negative integers"),
+        (_changed(lambda v: v["rows"][0].update(dtypes=[1])), "dtypes is [1]; expected a list of"),
+        (_changed(lambda v: _operator(v).update(flops=0.5)), "flops is 0.5; expected an integer"),
+        (_changed(lambda v: _operator(v).update(flops=2**64)), "expected an integer of 64 bits"),
+        (_changed(lambda v: _operator(v).update(flops=True)), "flops is True; expected an integer"),
+        (_changed(lambda v: _operator(v).update(flops=-1)), "flops"),
+        (_changed(lambda v: _operator(v).update(reads=[99])), "names tensor 99"),
+        (_changed(lambda v: _operator(v).update(reads="0")), "reads is '0'; expected a list"),
+        (
+            _changed(lambda v: _operator(v).update(attributes=[])),
+            "attributes is []; expected an ob",
+        ),
+    ],
+)
+def test_bad_json(content: str, expected: str, tmp_path: Path) -> None:
+    """The error names the file, the row and what was expected."""
+    path = tmp_path / "bad.json"
+    path.write_text(content)
+    with pytest.raises(InvalidInputError) as raised:
+        load_with_origin(path)
+    assert expected in str(raised.value)
+    assert str(raised.value).startswith(str(path))

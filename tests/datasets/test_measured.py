@@ -20,8 +20,8 @@ from boundmark.datasets.measured import (
     load,
     measured_model,
     measured_models,
+    read_model,
 )
-from boundmark.datasets.measured.times_file import read_model
 from boundmark.problems.catalog import problems
 from boundmark.problems.devices import Device, find_device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError

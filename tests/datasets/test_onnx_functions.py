@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
-from boundmark.datasets.onnx_functions import InliningLimits, with_functions_inlined
+from boundmark.datasets.onnx_model import InliningLimits, with_functions_inlined
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 

@@ -13,7 +13,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.onnx_file import of_model
-from boundmark.datasets.onnx_open_sizes import computed_size
+from boundmark.datasets.onnx_open_sizes import computed_size, fold_constants
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError
 
@@ -249,3 +249,17 @@ def test_sizes_of_outputs_that_nobody_could_store_are_inferred() -> None:
     node = helper.make_node("Relu", ["x"], ["y"])
     graph = of_model(model([node], {"x": ["a"]}, {"y": ["99999999999*99999999999*a"]}), {"a": 7})
     assert shape_of(graph, "y") == (7,)
+
+
+def test_many_indices_of_a_long_row_are_not_gathered() -> None:
+    """A few kilobytes would ask for two gibibytes."""
+    row, zeros = np.zeros((1, 2**14), np.int64), np.zeros(2**14, np.int64)
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["row", "zeros"], ["y"], axis=0)],
+        "graph",
+        [],
+        [helper.make_tensor_value_info("y", TensorProto.INT64, None)],
+        [numpy_helper.from_array(row, "row"), numpy_helper.from_array(zeros, "zeros")],
+    )
+    assert not fold_constants(graph)
+    assert graph.node[0].op_type == "Gather"

@@ -11,9 +11,7 @@ from typing import Any
 import pandas as pd
 from graphs import small_graph
 
-from boundmark.datasets import graph_json
-from boundmark.datasets.graph_file import to_parquet
-from boundmark.datasets.graph_rows import GraphOrigin
+from boundmark.datasets.graph_file import GraphOrigin, to_json, to_parquet
 from boundmark.datasets.layers.language_models import published
 from boundmark.problems.devices import measured_times
 from boundmark.reports.best_known import shipped, write_records
@@ -57,7 +55,7 @@ def parquet_graphs() -> Sequence[bytes]:
 
 def json_graphs() -> Sequence[bytes]:
     """Return a graph in JSON."""
-    return [graph_json.to_json(small_graph(), _ORIGIN).encode()]
+    return [to_json(small_graph(), _ORIGIN).encode()]
 
 
 def planners() -> Sequence[bytes]:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import click
 
-from boundmark.datasets.graph_file import to_parquet
-from boundmark.datasets.graph_rows import GraphOrigin
-from boundmark.datasets.zoo.export import language, own, vision
+from boundmark.datasets.graph_file import GraphOrigin, to_parquet
+from boundmark.datasets.zoo.export import own, published
 from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.datasets.zoo.export.recipe import Recipe, exported
 from boundmark.problems.errors import InvalidInputError
 
-RECIPES = (*vision.RECIPES, *language.RECIPES, *own.RECIPES, *language.TRAINING)
+RECIPES = (*published.RECIPES, *own.RECIPES, *published.TRAINING)
 
 
 PACKAGES = ("torch", "torchvision", "transformers")

@@ -15,6 +15,9 @@ from boundmark.datasets.onnx_flops import SOFTMAX, Rule, flops
 Arguments: TypeAlias = Mapping[str, Any]
 Attributes: TypeAlias = dict[str, Any]
 
+# Returns attributes, from arguments by torch's names and the shapes of inputs and outputs.
+Setter: TypeAlias = Callable[[Arguments, Sequence[Any], Sequence[Any]], Attributes]
+
 
 def _many(value: Any, length: int) -> tuple[int, ...]:
     """Return a setting for each spatial dimension; torch allows one for all of them."""
@@ -91,7 +94,7 @@ def axes(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) ->
     return {"axes": tuple(sorted(x % max(1, rank) for x in dims))}
 
 
-def last_axes(count: int) -> Callable[[Arguments, Sequence[Any], Sequence[Any]], Attributes]:
+def last_axes(count: int) -> Setter:
     """Return the function for operators that take this many last axes unless axes are given."""
 
     def taken(arguments: Arguments, inputs: Sequence[Any], outputs: Sequence[Any]) -> Attributes:
@@ -180,7 +183,7 @@ class AtenRule:
 
     op_type: str
     reads: tuple[str, ...] | None = None
-    attributes: Callable[[Arguments, Sequence[Any], Sequence[Any]], Attributes] = _no_attributes
+    attributes: Setter = _no_attributes
     count: Rule | None = None
 
     def flops(
@@ -428,6 +431,15 @@ _RESIZED: Mapping[str, int] = {
     "upsample_trilinear3d": 15, "upsample_bicubic2d": 35, "_upsample_bicubic2d_aa": 35,
 }  # fmt: skip
 
+# N stands for the number of spatial dimensions.
+_POOLS: Mapping[str, tuple[str, Setter]] = {
+    "max_poolNd": ("MaxPool", of_pool),
+    "max_poolNd_with_indices": ("MaxPool", of_pool),
+    "avg_poolNd": ("AveragePool", of_pool),
+    "adaptive_avg_poolNd": ("AveragePool", of_adaptive_pool),
+    "adaptive_max_poolNd": ("MaxPool", of_adaptive_pool),
+}
+
 RULES: Mapping[str, AtenRule] = {
     **{name: AtenRule(kind) for name, kind in _ELEMENTWISE.items()},
     **{name: AtenRule(kind) for name, kind in _MOVED.items()},
@@ -452,10 +464,20 @@ RULES: Mapping[str, AtenRule] = {
     "addbmm": AtenRule("Gemm", ("batch1", "batch2", "self"), count=_sum_of_products),
     "baddbmm": AtenRule("MatMul", ("batch1", "batch2", "self")),
     **dict.fromkeys(
-        ("matmul", "mm", "bmm", "mv", "dot", "vdot", "linalg_matmul", "linalg_vecdot"),
+        [
+            "matmul",
+            "mm",
+            "bmm",
+            "mv",
+            "dot",
+            "vdot",
+            "linalg_matmul",
+            "linalg_vecdot",
+            "_int_mm",
+            "_scaled_mm",
+        ],
         AtenRule("MatMul"),
     ),
-    **dict.fromkeys(("_int_mm", "_scaled_mm"), AtenRule("MatMul")),
     **dict.fromkeys(("inner", "tensordot"), AtenRule("MatMul", count=_contraction)),
     # Rows of the first matrix meet one of several matrices each, those of experts.
     **dict.fromkeys(
@@ -467,10 +489,11 @@ RULES: Mapping[str, AtenRule] = {
         _ATTENTIONS, AtenRule("Attention", ("query", "key", "value", *_MASKS), count=_attention)
     ),
     **dict.fromkeys(_SOFTMAXES, AtenRule("Softmax", ("self",), axes)),
-    "log_softmax": AtenRule("LogSoftmax", ("self",), axes),
-    "_log_softmax": AtenRule("LogSoftmax", ("self",), axes),
-    "layer_norm": AtenRule("LayerNormalization", ("input", "weight", "bias")),
-    "native_layer_norm": AtenRule("LayerNormalization", ("input", "weight", "bias")),
+    **dict.fromkeys(("log_softmax", "_log_softmax"), AtenRule("LogSoftmax", ("self",), axes)),
+    **dict.fromkeys(
+        ("layer_norm", "native_layer_norm"),
+        AtenRule("LayerNormalization", ("input", "weight", "bias")),
+    ),
     **dict.fromkeys(
         ("group_norm", "native_group_norm"),
         AtenRule("GroupNormalization", ("input", "weight", "bias")),
@@ -488,37 +511,20 @@ RULES: Mapping[str, AtenRule] = {
         ("_native_batch_norm_legit", "_native_batch_norm_legit_functional", "native_batch_norm"),
         AtenRule("BatchNormalization", ("input", "weight", "bias"), count=_per_input(6)),
     ),
+    **{
+        name.replace("N", str(dims)): AtenRule(kind, ("self",), window)
+        for name, (kind, window) in _POOLS.items()
+        for dims in (1, 2, 3)
+    },
     **dict.fromkeys(
-        ("max_pool1d", "max_pool2d", "max_pool3d"), AtenRule("MaxPool", ("self",), of_pool)
-    ),
-    **dict.fromkeys(
-        ("max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices"),
-        AtenRule("MaxPool", ("self",), of_pool),
-    ),
-    **dict.fromkeys(
-        ("avg_pool1d", "avg_pool2d", "avg_pool3d"),
-        AtenRule("AveragePool", ("self",), of_pool),
-    ),
-    **dict.fromkeys(
-        [
-            "adaptive_avg_pool1d",
-            "adaptive_avg_pool2d",
-            "adaptive_avg_pool3d",
-            "_adaptive_avg_pool2d",
-            "_adaptive_avg_pool3d",
-        ],
+        ("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"),
         AtenRule("AveragePool", ("self",), of_adaptive_pool),
-    ),
-    **dict.fromkeys(
-        ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"),
-        AtenRule("MaxPool", ("self",), of_adaptive_pool),
     ),
     "glu": AtenRule("Glu", count=_per_output(2)),
     "embedding": AtenRule("Gather", ("weight", "indices")),
     **dict.fromkeys(
-        ("transpose", "swapaxes", "swapdims"), AtenRule("Transpose", attributes=swapped)
+        ("transpose", "swapaxes", "swapdims", "t"), AtenRule("Transpose", attributes=swapped)
     ),
-    "t": AtenRule("Transpose", attributes=swapped),
     "permute": AtenRule("Transpose", attributes=permuted),
     "slice": AtenRule("Slice", attributes=sliced),
     **dict.fromkeys(("cat", "concat", "concatenate"), AtenRule("Concat", attributes=axis)),

@@ -26,7 +26,7 @@ IS_GRADIENT = "is_gradient"
 
 @runtime_checkable
 class RecordedTensor(Protocol):
-    """The metadata of a tensor in a program of torch or of `torch_program`."""
+    """The metadata of a tensor in a program of torch or of `torch_file`."""
 
     @property
     def shape(self) -> Iterable[Any]:
@@ -41,7 +41,7 @@ class RecordedTensor(Protocol):
 
 @runtime_checkable
 class RecordedNode(Protocol):
-    """The interface of a recorded node, which `torch.fx` and `torch_program` provide."""
+    """The interface of a recorded node, which `torch.fx` and `torch_file` provide."""
 
     op: str
     name: str

@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 
 from boundmark.benchmarks.runtimes.torch_building import torch_dtype  # noqa: E402
 from boundmark.benchmarks.runtimes.torch_values import RandomValues, rows_of  # noqa: E402
-from boundmark.datasets.torch_nodes import StoredTensor  # noqa: E402
-from boundmark.datasets.torch_program import DTYPES  # noqa: E402
+from boundmark.datasets.torch_file import DTYPES  # noqa: E402
+from boundmark.datasets.torch_writes import StoredTensor  # noqa: E402
 
 
 @pytest.mark.parametrize("name", sorted(set(DTYPES.values())))

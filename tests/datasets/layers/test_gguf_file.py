@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from published_data import published_data
 
-from boundmark.datasets.layers.transformer import Attention, Recurrence, Transformer
+from boundmark.datasets.layers.blocks import Attention, Recurrence
+from boundmark.datasets.layers.transformer import Transformer
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import Workload

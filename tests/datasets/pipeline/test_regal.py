@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.datasets.pipeline import regal
-from boundmark.datasets.published_file import VARIABLE
+from boundmark.datasets.resolve import VARIABLE
 from boundmark.problems.errors import InvalidInputError, MissingFileError, UnknownNameError
 
 GRAPH = """
