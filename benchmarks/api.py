@@ -10,7 +10,7 @@ import pandas as pd
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
-from boundmark.benchmarks.engines import worker_count
+from boundmark.benchmarks.execution.engine import worker_count
 from boundmark.benchmarks.grading import bound_plan, graded
 from boundmark.benchmarks.grading.given_solution import given_solution
 from boundmark.benchmarks.grading.solution_file import (

@@ -13,8 +13,7 @@ from importlib.metadata import entry_points
 from importlib.resources import files
 from typing import Any
 
-from boundmark.benchmarks.engines import local_engine
-from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.execution.engine import LocalEngine, local_engine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks

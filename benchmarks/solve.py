@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from boundmark.benchmarks.answer import GIVEN, LIBRARY, UNSUITABLE, Answer, warnings_about
-from boundmark.benchmarks.engines import local_engine
-from boundmark.benchmarks.execution.ending import UNCHECKED
+from boundmark.benchmarks.execution.engine import local_engine
+from boundmark.benchmarks.execution.fork_server import UNCHECKED
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.instance_run import InstanceRun

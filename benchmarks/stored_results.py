@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from boundmark.benchmarks.arguments import check_flags, names_in, path_of
-from boundmark.benchmarks.engines import make_engine
-from boundmark.benchmarks.execution.engine import Engine
+from boundmark.benchmarks.execution.engine import Engine, make_engine
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.label_pattern import LabelPatterns
 from boundmark.benchmarks.method_sources import source_hash

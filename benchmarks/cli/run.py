@@ -108,7 +108,7 @@ def run(
     nightly/proofs, or a TOML file. A task is a method on an instance with a seed. What it finds is
     checked before it is stored. Ctrl-C and SIGTERM end the run; what is stored by then is kept.
     """
-    from boundmark.benchmarks.engines import make_engine
+    from boundmark.benchmarks.execution.engine import make_engine
     from boundmark.benchmarks.progress import progress_console
     from boundmark.benchmarks.runner import Wanted
     from boundmark.benchmarks.stored_results import Planning, run_collection

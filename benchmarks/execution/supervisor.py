@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from types import TracebackType
 
 from boundmark.benchmarks.execution import verification
-from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import (
+    Ending,
     ForkServer,
+    Limits,
     ServerDiedError,
     ServerStoppedError,
 )

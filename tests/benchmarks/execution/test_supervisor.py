@@ -14,8 +14,7 @@ import pytest
 
 from boundmark.benchmarks.execution import processes
 from boundmark.benchmarks.execution import supervisor as supervisor_module
-from boundmark.benchmarks.execution.ending import UNCHECKED
-from boundmark.benchmarks.execution.fork_server import ServerStoppedError
+from boundmark.benchmarks.execution.fork_server import UNCHECKED, ServerStoppedError
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.errors import BoundmarkError
