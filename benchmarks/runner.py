@@ -12,7 +12,6 @@ from pathlib import Path
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.execution.engine import Engine
 from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.instance_run import InstanceRun
 from boundmark.benchmarks.label_pattern import LabelPatterns
 from boundmark.benchmarks.machine_speed import MachineSpeed
 from boundmark.benchmarks.planning import PlannedTask
@@ -137,7 +136,7 @@ def run_planned(
         by_id = {item.task.task_id: item for item in planned if wanted.matches(item)}
         if not by_id:
             raise wanted.no_match()
-        to_do = lacking(store, by_id, wanted)
+        to_do = missing_tasks(store, by_id, wanted)
         summary = RunSummary(len(by_id), len(by_id) - len(to_do))
         on_start(summary.planned, len(to_do))
         if to_do:
@@ -151,7 +150,7 @@ def run_planned(
     return summary
 
 
-def lacking(
+def missing_tasks(
     store: ResultStore, by_id: Mapping[str, PlannedTask], wanted: Wanted
 ) -> list[PlannedTask]:
     """Return the planned tasks that a folder lacks, or that are wanted again."""
@@ -167,12 +166,9 @@ def lacking(
 
 @contextmanager
 def storing(
-    source: NamedInstance,
-    directory: Path,
-    on_finish: Callable[[PlannedTask, Outcome], None],
-    amended: Callable[[Outcome], Outcome] = lambda outcome: outcome,
-) -> Iterator[InstanceRun]:
-    """Yield an `InstanceRun`, which runs tasks about one instance and stores them in a folder.
+    source: NamedInstance, directory: Path
+) -> Iterator[Callable[[Sequence[tuple[PlannedTask, Outcome]]], None]]:
+    """Yield a function that stores tasks about one instance, which have ended, in a folder.
 
     Raises
     ------
@@ -183,8 +179,7 @@ def storing(
         store.remove_partial_files()
         _store_beforehand(store, [source])
         try:
-            write = RowWriter(store).write
-            yield InstanceRun(partial(read_instance, store), write, on_finish, amended)
+            yield RowWriter(store).write
         finally:
             store.compact()
 

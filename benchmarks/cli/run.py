@@ -157,7 +157,7 @@ def run(
 def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int) -> None:
     """Print what a run would do, from longest to shortest by method."""
     from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.runner import lacking
+    from boundmark.benchmarks.runner import missing_tasks
     from boundmark.problems.errors import find
     from boundmark.reports.stored.store import ResultStore
 
@@ -167,7 +167,9 @@ def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int)
     for name in wanted.rerun:
         find("method in the suite", name, planning.methods)
     is_there = (out / "results").is_dir()
-    to_do = lacking(ResultStore.open(out), by_id, wanted) if is_there else list(by_id.values())
+    to_do = (
+        missing_tasks(ResultStore.open(out), by_id, wanted) if is_there else list(by_id.values())
+    )
     rows = []
     for method in dict.fromkeys(item.task.method for item in to_do):
         own = [item for item in to_do if item.task.method == method]

@@ -3,8 +3,6 @@
 import functools
 import inspect
 import itertools
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.library import Library
-    from boundmark.benchmarks.method_rounds import MethodPlan
+    from boundmark.benchmarks.portfolio import MethodPlan
     from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.suite import NamedInstance
     from boundmark.benchmarks.wall_clock import WallClock
@@ -271,8 +269,7 @@ def search(
 ) -> "tuple[Answer, dict[str, Path]]":
     """Run methods with a live line for each round; return the answer and its files.
 
-    Without a folder that was asked for, results are deleted at the end, unless Ctrl-C ended it, and
-    there are none if the library has the optimum and its proof.
+    There are no files without a folder that was asked for, unless Ctrl-C ended the search.
 
     Parameters
     ----------
@@ -284,44 +281,30 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    library = request.known_library()
-    known = None
-    if library is not None:
-        from boundmark.benchmarks.library.known import known_results
+    from boundmark.benchmarks.portfolio import SolvingOptions
+    from boundmark.benchmarks.solving import solve
 
-        known = known_results(library, source.instance, clock.seconds)
-    if known is not None and given is None and request.out is None and not request.methods:
-        settled = known.settles(source, clock.spent())
-        if settled is not None:
-            return settled, {}
-    from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
-    from boundmark.benchmarks.solve import solve
-    from boundmark.problems.catalog import problems
-
-    plan = plan or MethodPlan.of(problems()[source.instance.problem], request.methods)
-    folder = request.out or Path(tempfile.mkdtemp(prefix="boundmark-"))
-    is_kept = request.out is not None
-    try:
-        found = solve(
-            source,
-            SolvingOptions(plan, request.settings(), clock, request.workers),
-            folder,
-            given=given,
-            known=known,
-            quiet=request.quiet or request.as_json,
-            is_kept=is_kept,
-        )
-        is_kept = is_kept or found.interrupted
-        if grade is not None:
-            answer = grade(found)
-            return answer, files_of(answer, folder, "graded") if is_kept else {}
-        return found, files_of(best_in(folder, found), folder, "best") if is_kept else {}
-    finally:
-        if not is_kept:
-            shutil.rmtree(folder, ignore_errors=True)
+    options = SolvingOptions(
+        plan,
+        request.settings(),
+        clock,
+        request.workers,
+        request.methods,
+        request.known_library(),
+        request.out,
+        quiet=request.quiet or request.as_json,
+        keeps_interrupted=True,
+    )
+    answer, folder = solve(source, options, given)
+    answer = grade(answer) if grade is not None else answer
+    if folder is None:
+        return answer, {}
+    if grade is not None:
+        return answer, _files_of(answer, folder, "graded")
+    return answer, _files_of(_best_in(folder, answer), folder, "best")
 
 
-def best_in(folder: Path, answer: "Answer") -> "Answer":
+def _best_in(folder: Path, answer: "Answer") -> "Answer":
     """Return the answer, with the solution that a results folder has if that is better."""
     from boundmark.reports.stored.documents import read_document
     from boundmark.reports.stored.store import ResultStore
@@ -343,7 +326,7 @@ def best_in(folder: Path, answer: "Answer") -> "Answer":
     )
 
 
-def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
+def _files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
     """Store an answer's solution under a readable name; return the files of the answer's parts.
 
     Parameters
