@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import Answer
+from boundmark.benchmarks.answer import Answer, ModelAnswer
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
 from boundmark.benchmarks.execution.engine import worker_count
 from boundmark.benchmarks.grading import bound_plan, graded
@@ -18,7 +18,6 @@ from boundmark.benchmarks.grading.solution_file import (
 )
 from boundmark.benchmarks.library import Library, usual_library
 from boundmark.benchmarks.model import choose, load
-from boundmark.benchmarks.model_answer import ModelAnswer
 from boundmark.benchmarks.portfolio import MethodPlan, SolvingOptions
 from boundmark.benchmarks.settings import (
     LARGEST_SEED,

@@ -8,14 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import Answer, warnings_about
+from boundmark.benchmarks.answer import Answer, ModelAnswer, json_of, named_solution, warnings_about
 from boundmark.benchmarks.arguments import names_in
 from boundmark.benchmarks.grading.given_solution import checked_document
-from boundmark.benchmarks.grading.solution_file import named_solution
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.model import Choice
-from boundmark.benchmarks.model_answer import ModelAnswer
-from boundmark.benchmarks.presentation import json_of, presentation_of
+from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.progress import progress_console
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import problems

@@ -142,7 +142,7 @@ def _keeping(
     if folder is None:
         yield ended.extend
         return
-    from boundmark.benchmarks.runner import storing
+    from boundmark.benchmarks.storing import storing
 
     with storing(source, folder) as keep:
         for item in ended:

@@ -22,8 +22,7 @@ from boundmark.benchmarks.cli.solving import INTERRUPTED
 from boundmark.reports.stored.statuses import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.runner import Wanted
-    from boundmark.benchmarks.stored_results import Planning
+    from boundmark.benchmarks.runner import Planning, Wanted
 
 
 @click.command()
@@ -110,8 +109,7 @@ def run(
     """
     from boundmark.benchmarks.execution.engine import make_engine
     from boundmark.benchmarks.progress import progress_console
-    from boundmark.benchmarks.runner import Wanted
-    from boundmark.benchmarks.stored_results import Planning, run_collection
+    from boundmark.benchmarks.runner import Planning, Wanted, run_collection
     from boundmark.benchmarks.suite_file import load_collection
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.best_known import read_records

@@ -22,7 +22,7 @@ import torch_archives
 from onnx import TensorProto, helper
 
 import boundmark
-from boundmark.benchmarks import own_function, solve
+from boundmark.benchmarks import own_function, progress
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.datasets import python_objects
 from boundmark.problems.computation_graph import ComputationGraph
@@ -637,7 +637,7 @@ def test_ctrl_c_ends_a_search_with_its_best(monkeypatch: pytest.MonkeyPatch) -> 
         yield
         timer.join()
 
-    monkeypatch.setattr(solve, "live_lines", pressing)
+    monkeypatch.setattr(progress, "live_lines", pressing)
     answer = boundmark.solve("regal-style/erdos-renyi-1", k=8, seconds=60, quiet=True)
     assert answer.cost is not None
     assert answer.bound is not None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from boundmark.benchmarks import machine_speed
-from boundmark.benchmarks.machine_speed import MachineSpeed
+from boundmark.benchmarks.runner import MachineSpeed
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.store import ResultStore
 

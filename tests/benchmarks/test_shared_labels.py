@@ -15,8 +15,8 @@ from tiny_instances import MODULES, tiny
 import boundmark as api
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.planning import plan_tasks
-from boundmark.benchmarks.runner import storing
 from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.storing import storing
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.problems.catalog import methods
 from boundmark.problems.problem import Instance

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from layouts import shape
 
-from boundmark.benchmarks.stored import load_instance, load_solution
+from boundmark.benchmarks.model import load_instance, load_solution
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
