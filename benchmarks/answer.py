@@ -69,15 +69,15 @@ class Answer:
     """
 
     source: NamedInstance
-    objective: int | None
-    certified_bound: int | None
-    claimed_bound: float | None
-    solution: dict[str, Any] | None
-    certificate: dict[str, Any] | None
-    method: str | None
-    bound_method: str | None
-    seconds: float
-    failures: tuple[str, ...]
+    objective: int | None = None
+    certified_bound: int | None = None
+    claimed_bound: float | None = None
+    solution: dict[str, Any] | None = None
+    certificate: dict[str, Any] | None = None
+    method: str | None = None
+    bound_method: str | None = None
+    seconds: float = 0.0
+    failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
     start: str = ""

@@ -25,7 +25,6 @@ from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.parameters import with_parameter_columns
 
 if TYPE_CHECKING:
-
     pass
 
 

@@ -14,7 +14,7 @@ from boundmark.benchmarks.cli.options import (
     draws_option,
     read_deviations,
 )
-from boundmark.benchmarks.cli.solving import (
+from boundmark.benchmarks.cli.request import (
     INTERRUPTED,
     NOTHING_FOUND,
     SolvingRequest,
@@ -219,13 +219,11 @@ def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> 
         source=given.source,
         objective=given.objective,
         certified_bound=best.bound if best else None,
-        claimed_bound=None,
         solution=dict(given.document),
         certificate=best.certificate if best else None,
         method=GIVEN,
         bound_method=best.method if best else None,
         seconds=seconds,
-        failures=(),
         warnings=tuple(notes),
     )
 

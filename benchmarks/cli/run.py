@@ -18,7 +18,7 @@ from boundmark.benchmarks.cli.options import (
     fail_over,
     statuses,
 )
-from boundmark.benchmarks.cli.solving import INTERRUPTED
+from boundmark.benchmarks.cli.request import INTERRUPTED
 from boundmark.reports.stored.statuses import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.cli.options import PATH, ParameterCommand
-from boundmark.benchmarks.cli.solving import (
+from boundmark.benchmarks.cli.request import (
     INTERRUPTED,
     NOTHING_FOUND,
     SolvingRequest,

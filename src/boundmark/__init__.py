@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.api import evaluate, methods, solve
     from boundmark.benchmarks.model import Model, load
     from boundmark.benchmarks.operator_times import Profile
-    from boundmark.benchmarks.own_function import benchmark
+    from boundmark.benchmarks.function_benchmark import benchmark
     from boundmark.benchmarks.profiling import profile
     from boundmark.benchmarks.results import Results, results, run
     from boundmark.benchmarks.several_costs import CommonModelAnswer
@@ -58,7 +58,7 @@ _HOMES = {
     "ModelAnswer": "benchmarks.answer:ModelAnswer",
     "Profile": "benchmarks.operator_times:Profile",
     "Results": "benchmarks.results:Results",
-    "benchmark": "benchmarks.own_function:benchmark",
+    "benchmark": "benchmarks.function_benchmark:benchmark",
     "evaluate": "benchmarks.api:evaluate",
     "load": "benchmarks.model:load",
     "methods": "benchmarks.api:methods",
