@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -23,9 +22,6 @@ from boundmark.reports.stored.statuses import FAILURES
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.parameters import with_parameter_columns
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -159,7 +159,7 @@ def _run_others(
     """Run all methods that are not immediate, unless the optimum is proven."""
     if portfolio.is_proven or portfolio.why_stopped or not portfolio.to_come:
         return
-    from boundmark.benchmarks.execution.engine import local_engine
+    from boundmark.benchmarks.execution.engine import LocalEngine
     from boundmark.benchmarks.kernels import compile_kernels
     from boundmark.benchmarks.progress import live_lines, progress_console
 
@@ -167,7 +167,7 @@ def _run_others(
     compile_kernels(console, source.instance.problem)
     # No more processes than there are methods to run in them.
     workers = min(options.workers, sum(map(len, portfolio.to_come)))
-    engine = local_engine(workers, checks_beside=True)
+    engine = LocalEngine(workers, checks_beside=True)
     engine.start(source.instance.problem, portfolio.to_come[0])
     content = canonical_json(source.instance.to_json()).encode()
     by_id: dict[str, PlannedTask] = {}

@@ -209,9 +209,9 @@ def make_engine(
             "workers are given beside a scheduler; expected one of them, because the scheduler's "
             "workers decide how many tasks run at a time."
         )
-    local = local_engine(workers)
+    count = worker_count(workers)
     if name == "local":
-        return local
+        return LocalEngine(count)
     try:
         from boundmark.benchmarks.execution.dask_engine import DaskEngine
     except ModuleNotFoundError as error:
@@ -219,23 +219,7 @@ def make_engine(
             f"the engine 'dask' needs the package {error.name}, which is not installed; "
             "install it with: pip install 'boundmark[dask]'"
         ) from error
-    return DaskEngine(scheduler, local.workers)
-
-
-def local_engine(workers: int | None = None, *, checks_beside: bool = False) -> LocalEngine:
-    """Return an engine that runs tasks on this machine, as many at a time as asked or one per CPU.
-
-    Parameters
-    ----------
-    checks_beside
-        Whether reports are checked while methods run, too; see `Supervisor`.
-
-    Raises
-    ------
-    InvalidInputError
-        If that number is not understood.
-    """
-    return LocalEngine(worker_count(workers), checks_beside=checks_beside)
+    return DaskEngine(scheduler, count)
 
 
 def worker_count(given: object) -> int:

@@ -14,7 +14,7 @@ import importlib
 import json
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol
+from typing import Any
 
 from boundmark.benchmarks.execution.child_process import Channel, Job
 from boundmark.benchmarks.execution.frames import Frame, FrameReader
@@ -30,14 +30,6 @@ GROUP = "boundmark.certificate_kinds"
 LONGEST_REASON = 300
 
 Proves = Callable[[dict[str, Any], Any], int]
-
-
-class Checker(Protocol):
-    """The module `boundmark.bounds.checker`, or one like it."""
-
-    Rejected: type[Exception]
-    check_solution: Callable[[dict[str, Any], dict[str, Any]], int]
-    check_certificate: Callable[[dict[str, Any], dict[str, Any]], int]
 
 
 def prepare(checker: str) -> Job:
@@ -107,9 +99,15 @@ def _points(problem: object) -> list[EntryPoint]:
 
 
 def refusal(
-    checker: Checker | Any, instance: dict[str, Any], instance_sha256: str, item: Frame
+    checker: Any, instance: dict[str, Any], instance_sha256: str, item: Frame
 ) -> str | None:
-    """Return why a document is refused, None if it is accepted and has the reported value."""
+    """Return why a document is refused, None if it is accepted and has the reported value.
+
+    Parameters
+    ----------
+    checker
+        The module `boundmark.bounds.checker`, or one like it.
+    """
     try:
         document = json.loads(item.body)
         if canonical_json(document).encode() != item.body:

@@ -259,7 +259,7 @@ def test_a_narrow_model_needs_no_processes(
     boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Its optimum is proven in the command's own process, however short the limit; rows tell."""
-    monkeypatch.setattr("boundmark.benchmarks.execution.engine.local_engine", None)
+    monkeypatch.setattr("boundmark.benchmarks.execution.engine.LocalEngine", None)
     out = tmp_path / "out"
     one = ("solve", "onnx-light/squeezenet", "-k", 4, "--time-limit", 0.01, "--out", out)
     answer = json.loads(boundmark(*one, "--json").stdout)
@@ -283,7 +283,7 @@ def test_an_answer_comes_before_any_process(
     def no_engine(workers: int, **settings: bool) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("boundmark.benchmarks.execution.engine.local_engine", no_engine)
+    monkeypatch.setattr("boundmark.benchmarks.execution.engine.LocalEngine", no_engine)
     done = boundmark("solve", "zoo/bert-base", "-k", 4, "--json", check=False)
     answer = json.loads(done.stdout)
     assert answer["certified_bound"] < answer["objective"]
