@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
-from types import TracebackType
 
 from boundmark.benchmarks.execution import verification
 from boundmark.benchmarks.execution.fork_server import (
@@ -137,17 +136,6 @@ class Supervisor:
         self.stop()
         for server in self._servers.values():
             server.close()
-
-    def __enter__(self) -> "Supervisor":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _start_methods(self) -> ForkServer:
         argument = {"problem": self._problem, "methods": self._methods, "first": self._first}
