@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.api import evaluate, methods, solve
+    from boundmark.benchmarks.function_benchmark import benchmark
     from boundmark.benchmarks.model import Model, load
     from boundmark.benchmarks.operator_times import Profile
-    from boundmark.benchmarks.function_benchmark import benchmark
     from boundmark.benchmarks.profiling import profile
     from boundmark.benchmarks.results import Results, results, run
     from boundmark.benchmarks.several_costs import CommonModelAnswer
