@@ -1,26 +1,24 @@
 """The Python API about one model: `solve` and `evaluate`, and the list of methods."""
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import Answer
+from boundmark.benchmarks.answer import Answer, ModelAnswer
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
-from boundmark.benchmarks.engines import worker_count
+from boundmark.benchmarks.execution.engine import worker_count
 from boundmark.benchmarks.grading import bound_plan, graded
 from boundmark.benchmarks.grading.given_solution import given_solution
 from boundmark.benchmarks.grading.solution_file import (
     read_solution_file,
     written_solution,
 )
-from boundmark.benchmarks.library import KnownResults, Library, known_results, usual_library
-from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
+from boundmark.benchmarks.library import Library, usual_library
 from boundmark.benchmarks.model import choose, load
-from boundmark.benchmarks.model_answer import ModelAnswer
+from boundmark.benchmarks.portfolio import MethodPlan, SolvingOptions
 from boundmark.benchmarks.settings import (
     LARGEST_SEED,
     LONGEST_SECONDS,
@@ -35,8 +33,7 @@ from boundmark.benchmarks.several_costs import (
     each_costs,
     solve_for_all,
 )
-from boundmark.benchmarks.solve import solve as solve_instance
-from boundmark.benchmarks.suite import NamedInstance
+from boundmark.benchmarks.solving import solve as solve_instance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods_in_order
@@ -108,47 +105,27 @@ def solve(
     0       n0      0
     1       n1      0
     """
-    clock, settings = _limits(seconds, seed)
-    names, count, kept = names_in("methods", methods), worker_count(workers), _kept(out)
-    check_flags(quiet=quiet)
     check_parameter_names(solve, parameters)
-    wanted = _wanted_library(library, names)
+    options = _options(seconds, methods, seed, workers, library, out, quiet)
     loaded, several, sources = load(model), each_costs(parameters), {}
     for name, given in several.items():
         chosen = choose(loaded, given, problem, are_texts=False)
         if len(several) > 1:
             check_takes_several(chosen, given)
         sources[name] = chosen.named(chosen.make(chosen.given))
-    plan = MethodPlan.of(chosen.problem, names)
-
-    def answer_about(source: NamedInstance, clock: WallClock) -> Answer:
-        known = _known(wanted, source, settings)
-        if known is not None and kept is None and not names:
-            settled = known.settles(source, clock.spent())
-            if settled is not None:
-                return settled
-        options = SolvingOptions(plan, settings, clock, count)
-        with _folder(kept) as folder:
-            return solve_instance(
-                source,
-                options,
-                folder,
-                known=known,
-                quiet=quiet,
-                is_kept=kept is not None,
-            )
-
+    # Before any search, so that names that do not suit are told at once.
+    options = replace(options, plan=MethodPlan.of(chosen.problem, options.methods))
     if len(sources) == 1:
         (only,) = sources.values()
-        return ModelAnswer(answer_about(only, clock), kept)
+        return ModelAnswer(solve_instance(only, options)[0], options.out)
     common = solve_for_all(
         sources,
-        lambda source, time: answer_about(source, WallClock(time)),
-        settings.time_limit_seconds,
+        lambda source, time: solve_instance(source, replace(options, clock=WallClock(time)))[0],
+        options.clock.seconds,
         seed,
         quiet=quiet,
     )
-    return CommonModelAnswer.of(common, kept)
+    return CommonModelAnswer.of(common, options.out)
 
 
 def evaluate(
@@ -196,17 +173,14 @@ def evaluate(
     >>> mine.cost, mine.bound
     (7, 6)
     """
-    clock, settings = _limits(seconds, seed)
-    names, count, kept = names_in("methods", methods), worker_count(workers), _kept(out)
-    check_flags(quiet=quiet)
     check_parameter_names(evaluate, parameters)
-    wanted = _wanted_library(library, names)
-    loaded = load(model)
+    options = _options(seconds, methods, seed, workers, library, out, quiet)
+    loaded, several = load(model), each_costs(parameters)
 
-    def answer_with(parameters: Mapping[str, Any], clock: WallClock, *, is_one: bool) -> Answer:
-        chosen = choose(loaded, parameters, problem, are_texts=False)
-        if not is_one:
-            check_takes_several(chosen, parameters)
+    def answer_with(given_parameters: Mapping[str, Any], clock: WallClock) -> Answer:
+        chosen = choose(loaded, given_parameters, problem, are_texts=False)
+        if len(several) > 1:
+            check_takes_several(chosen, given_parameters)
         table = chosen.problem.table
         if isinstance(solution, str | Path):
             found = read_solution_file(path_of("solution", solution, "file"), table)
@@ -215,29 +189,19 @@ def evaluate(
             found, place = written_solution(solution, table), "the solution"
         with naming(place):
             given = given_solution(chosen, found)
-        options = SolvingOptions(bound_plan(chosen.problem.name, names), settings, clock, count)
-        with _folder(kept) as folder:
-            answer = solve_instance(
-                given.source,
-                options,
-                folder,
-                given=given,
-                known=_known(wanted, given.source, settings),
-                quiet=quiet,
-                is_kept=kept is not None,
-            )
-        return graded(answer, given)
+        plan = bound_plan(chosen.problem.name, options.methods)
+        own = replace(options, plan=plan, clock=clock)
+        return graded(solve_instance(given.source, own, given)[0], given)
 
-    several = each_costs(parameters)
     if len(several) == 1:
         (only,) = several.values()
-        return ModelAnswer(answer_with(only, clock, is_one=True), kept)
+        return ModelAnswer(answer_with(only, options.clock), options.out)
     answers = {
-        name: answer_with(one, WallClock(clock.seconds / len(several)), is_one=False)
+        name: answer_with(one, WallClock(options.clock.seconds / len(several)))
         for name, one in several.items()
     }
     common = CommonAnswer(answers, sum(answer.seconds for answer in answers.values()))
-    return CommonModelAnswer.of(common, kept)
+    return CommonModelAnswer.of(common, options.out)
 
 
 def methods(problem: str | None = None) -> pd.DataFrame:
@@ -269,19 +233,27 @@ def methods(problem: str | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _limits(seconds: object, seed: object) -> tuple[WallClock, RunSettings]:
-    """Return the clock, which begins now, and the limits of a method."""
+def _options(
+    seconds: object,
+    methods: str | Sequence[str],
+    seed: object,
+    workers: int | None,
+    library: object,
+    out: object,
+    quiet: bool,
+) -> SolvingOptions:
+    """Return the checked options of a search, whose clock begins now; the methods are to come."""
     checked = positive_number("seconds", plain_value(seconds), LONGEST_SECONDS)
     settings = RunSettings.checked(
         time_limit_seconds=checked,
         memory_limit_gib=MEMORY_GIB,
         seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
     )
-    return WallClock(checked), settings
-
-
-def _kept(out: object) -> Path | None:
-    return None if out is None else path_of("out", out)
+    clock, names = WallClock(checked), names_in("methods", methods)
+    count, folder = worker_count(workers), None if out is None else path_of("out", out)
+    check_flags(quiet=quiet)
+    known = _wanted_library(library, names)
+    return SolvingOptions(None, settings, clock, count, names, known, folder, quiet)
 
 
 def _wanted_library(library: object, names: tuple[str, ...]) -> Library | None:
@@ -293,22 +265,3 @@ def _wanted_library(library: object, names: tuple[str, ...]) -> Library | None:
             f"library is {quoted(library)}; expected the path of a folder, True or False."
         )
     return usual_library(path_of("library", library))
-
-
-def _known(
-    library: Library | None, source: NamedInstance, settings: RunSettings
-) -> KnownResults | None:
-    """Return what a library knows of an instance."""
-    if library is None:
-        return None
-    return known_results(library, source.instance, settings.time_limit_seconds)
-
-
-@contextmanager
-def _folder(kept: Path | None) -> Iterator[Path]:
-    """Yield a results folder: the one that is asked for, or one that is deleted at the end."""
-    if kept is not None:
-        yield kept
-        return
-    with tempfile.TemporaryDirectory(prefix="boundmark-") as folder:
-        yield Path(folder)

@@ -13,8 +13,7 @@ from importlib.metadata import entry_points
 from importlib.resources import files
 from typing import Any
 
-from boundmark.benchmarks.engines import local_engine
-from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.execution.engine import LocalEngine, worker_count
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
@@ -87,7 +86,7 @@ def verdicts(name: str, *, seconds: float = 5.0, workers: int | None = None) -> 
         time_limit_seconds=seconds, memory_limit_gib=MEMORY_GIB, seeds=(SEED,)
     )
     compile_kernels(progress_console(quiet=True), method.problem)
-    with closing(local_engine(workers)) as engine:
+    with closing(LocalEngine(worker_count(workers))) as engine:
         tiny = _run(engine, method, [sample for sample, _ in samples.tiny], settings)
         first = _run(engine, method, [samples.larger], settings)
         again = _run(engine, method, [samples.larger], settings)

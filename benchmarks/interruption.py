@@ -29,6 +29,9 @@ def ended_because(why: str) -> str:
     return f"ended because {why}"
 
 
+# After Ctrl-C, for checking what the methods have found.
+PATIENCE_SECONDS = 5.0
+
 # What a shell says of a command that SIGTERM has ended.
 TERMINATED = 128 + signal.SIGTERM
 
@@ -80,9 +83,7 @@ class TimeIsUpError(Exception):
 
 
 @contextmanager
-def ending_gently(
-    stop: Callable[[str], None], patience_seconds: float = 5.0
-) -> Iterator[Callable[[WallClock], None]]:
+def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock], None]]:
     """End running methods at the first Ctrl-C or when time is up, and keep their results.
 
     Yields a function that takes the clock when its time begins, and not before: until then there
@@ -96,8 +97,6 @@ def ending_gently(
     ----------
     stop
         Called with the reason, as a clause, before methods are ended.
-    patience_seconds
-        After Ctrl-C, for checking what the methods have found.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda clock: None
@@ -120,7 +119,7 @@ def ending_gently(
         if any(why in INTERRUPTIONS for why in stopped):
             raise Terminated if is_term else KeyboardInterrupt
         end(TERMINATION if is_term else INTERRUPT)
-        moment = min(end_at, time.monotonic() + patience_seconds)
+        moment = min(end_at, time.monotonic() + PATIENCE_SECONDS)
         signal.setitimer(signal.ITIMER_REAL, _until(moment))
 
     def on_alarm(number: int, frame: FrameType | None) -> None:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.datasets import python_objects
 from boundmark.datasets.python_objects import is_of, is_pair_of_frames
-from boundmark.datasets.resolve import load_source
+from boundmark.datasets.resolve import load_file, load_source
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph
@@ -24,9 +24,12 @@ from boundmark.problems.devices import (
     substitutes,
 )
 from boundmark.problems.errors import InvalidInputError, find, quoted
-from boundmark.problems.files import naming
+from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
+from boundmark.problems.json_documents import json_object
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
-from boundmark.problems.problem import COSTS, FUSION, Instance, Problem
+from boundmark.problems.problem import COSTS, FUSION, SOLUTION_FORMAT, Instance, Problem, Solution
+
+InstanceKind = TypeVar("InstanceKind")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -456,3 +459,44 @@ def _parameters(suitable: Sequence[Problem]) -> str:
         f"{problem.name!r} has {', '.join(p.name for p in problem.parameters) or 'none'}"
         for problem in suitable
     )
+
+
+def load_instance(path: Path, kind: type[InstanceKind]) -> InstanceKind:
+    """Read an instance of one problem.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file holds anything else.
+    """
+    found = load_file(path)
+    if not isinstance(found, kind):
+        raise InvalidInputError(
+            f"{path} holds a {type(found).__name__}; expected a {kind.__name__}."
+        )
+    return found
+
+
+def load_solution(path: Path, problem: str, instance_sha256: str) -> Solution:
+    """Read a solution of an instance.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file holds anything else, or a solution of another instance.
+    """
+    content = read_bytes(path, "a solution", LARGEST_FILE)
+    with naming(path):
+        document = json_object(content)
+        if document.get("format") != SOLUTION_FORMAT:
+            raise InvalidInputError(f"format is not {SOLUTION_FORMAT!r}; expected a solution.")
+        if document.get("problem") != problem:
+            raise InvalidInputError(
+                f"problem is {document.get('problem')!r}; expected {problem!r}."
+            )
+        if document.get("instance_sha256") != instance_sha256:
+            raise InvalidInputError(
+                f"instance_sha256 is {document.get('instance_sha256')!r}; "
+                f"expected that of the given instance, {instance_sha256!r}."
+            )
+        return problems()[problem].solution_from_json(document)

@@ -36,11 +36,6 @@ COMPLETION = (
 )
 
 
-def objective_name(answer: Answer) -> str:
-    """Return the objective's name."""
-    return "makespan"
-
-
 def facts(answer: Answer) -> dict[str, Any]:
     """Return the operators, busy time and memory of each device."""
     if answer.solution is None:
@@ -215,7 +210,7 @@ def cost_accuracy(answer: Answer) -> str:
 
 PRESENTATION = Presentation(
     "placement",
-    objective_name,
+    lambda answer: "makespan",
     cost_accuracy=cost_accuracy,
     facts=facts,
     print_solution=print_solution,

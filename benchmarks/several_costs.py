@@ -8,14 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import Answer, warnings_about
+from boundmark.benchmarks.answer import Answer, ModelAnswer, json_of, named_solution, warnings_about
 from boundmark.benchmarks.arguments import names_in
 from boundmark.benchmarks.grading.given_solution import checked_document
-from boundmark.benchmarks.grading.solution_file import named_solution
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.model import Choice
-from boundmark.benchmarks.model_answer import ModelAnswer
-from boundmark.benchmarks.presentation import json_of, presentation_of
+from boundmark.benchmarks.presentation import COMMON_FIELDS, presentation_of
 from boundmark.benchmarks.progress import progress_console
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import problems
@@ -91,12 +89,11 @@ class CommonAnswer:
         """
         worst = self.by_costs[self.worst]
         solution = worst.solution or {}
-        of_instance = ("format", "instance_sha256", "objective", "problem", "producer")
         return {
             "problem": worst.source.instance.problem,
             "largest_ratio": self.largest_ratio,
             "worst": self.worst,
-            "solution": {k: v for k, v in solution.items() if k not in of_instance} or None,
+            "solution": {k: v for k, v in solution.items() if k not in COMMON_FIELDS} or None,
             "named_solution": named_solution(worst),
             "by_costs": {
                 name: json_of(answer, files.get(name, {})) for name, answer in self.by_costs.items()
@@ -286,9 +283,7 @@ def solve_for_all(
 def _about(source: NamedInstance, alone: Answer | None, solution: Solution | None) -> Answer:
     """Return the answer about a solution, with the bound of an answer about the best one."""
     if alone is None:
-        alone = Answer(
-            source, None, None, None, None, None, None, None, 0.0, (), warnings_about(source)
-        )
+        alone = Answer(source, warnings=warnings_about(source))
     if solution is None:
         return alone
     document = checked_document(source.instance, solution)

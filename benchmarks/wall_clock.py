@@ -9,24 +9,15 @@ from pathlib import Path
 is_whole_process = False
 
 
-@dataclass(frozen=True)
-class Reserves:
-    """Settings of how much of its time a command reserves, and how much more it allows.
+# Time kept for checking what methods have found: a fraction of all, and at most so much.
+CHECKING_FRACTION = 0.15
+MOST_CHECKING_SECONDS = 10.0
 
-    Attributes
-    ----------
-    checking_fraction, most_checking_seconds
-        Time kept for checking what methods have found: a fraction of all, and at most so much.
-    grace_seconds
-        Longest time that methods take to return when they are asked to.
-    patience_seconds
-        Time by which checks that are nearly done may end late.
-    """
+# Longest time that methods take to return when they are asked to.
+GRACE_SECONDS = 1.2
 
-    checking_fraction: float = 0.15
-    most_checking_seconds: float = 10.0
-    grace_seconds: float = 1.2
-    patience_seconds: float = 1.0
+# Time by which checks that are nearly done may end late.
+PATIENCE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -39,13 +30,10 @@ class WallClock:
         How long it may take.
     started
         By `time.monotonic()`.
-    reserves
-        What is kept for checking.
     """
 
     seconds: float
     started: float = field(default_factory=time.monotonic)
-    reserves: Reserves = Reserves()
 
     @classmethod
     def of_command(cls, seconds: float) -> "WallClock":
@@ -57,19 +45,17 @@ class WallClock:
     @property
     def checking_seconds(self) -> float:
         """Seconds that are kept for checking at the end."""
-        return min(
-            self.reserves.checking_fraction * self.seconds, self.reserves.most_checking_seconds
-        )
+        return min(CHECKING_FRACTION * self.seconds, MOST_CHECKING_SECONDS)
 
     @property
     def kill_at(self) -> float:
         """Time at which methods that still run are ended, by `time.monotonic()`."""
-        return self.started + self.seconds - self.checking_seconds + self.reserves.grace_seconds
+        return self.started + self.seconds - self.checking_seconds + GRACE_SECONDS
 
     @property
     def end_at(self) -> float:
         """Time at which the command ends, whether all is checked or not, by `time.monotonic()`."""
-        return self.started + self.seconds + self.reserves.patience_seconds
+        return self.started + self.seconds + PATIENCE_SECONDS
 
     def begun_anew(self) -> "WallClock":
         """Return the clock with all its time, from now on."""

@@ -14,11 +14,12 @@ from boundmark.benchmarks.cli.options import (
     draws_option,
     read_deviations,
 )
-from boundmark.benchmarks.cli.several_costs import leave, print_common
-from boundmark.benchmarks.cli.solving import (
+from boundmark.benchmarks.cli.request import (
     INTERRUPTED,
     NOTHING_FOUND,
     SolvingRequest,
+    leave,
+    print_common,
     registered_problems,
     search,
     solving_options,
@@ -84,8 +85,8 @@ def evaluate(
     drawn at random around their values: how the cost changes, and what is left of the lead over the
     baseline.
     """
+    from boundmark.benchmarks.answer import print_answer, print_json, print_losses
     from boundmark.benchmarks.grading import instance_and_solution
-    from boundmark.benchmarks.presentation import print_answer, print_json, print_losses
     from boundmark.benchmarks.robustness import robustness
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
@@ -218,13 +219,11 @@ def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> 
         source=given.source,
         objective=given.objective,
         certified_bound=best.bound if best else None,
-        claimed_bound=None,
         solution=dict(given.document),
         certificate=best.certificate if best else None,
         method=GIVEN,
         bound_method=best.method if best else None,
         seconds=seconds,
-        failures=(),
         warnings=tuple(notes),
     )
 

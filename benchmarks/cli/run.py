@@ -18,12 +18,11 @@ from boundmark.benchmarks.cli.options import (
     fail_over,
     statuses,
 )
-from boundmark.benchmarks.cli.solving import INTERRUPTED
+from boundmark.benchmarks.cli.request import INTERRUPTED
 from boundmark.reports.stored.statuses import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.runner import Wanted
-    from boundmark.benchmarks.stored_results import Planning
+    from boundmark.benchmarks.runner import Planning, Wanted
 
 
 @click.command()
@@ -108,10 +107,9 @@ def run(
     nightly/proofs, or a TOML file. A task is a method on an instance with a seed. What it finds is
     checked before it is stored. Ctrl-C and SIGTERM end the run; what is stored by then is kept.
     """
-    from boundmark.benchmarks.engines import make_engine
+    from boundmark.benchmarks.execution.engine import make_engine
     from boundmark.benchmarks.progress import progress_console
-    from boundmark.benchmarks.runner import Wanted
-    from boundmark.benchmarks.stored_results import Planning, run_collection
+    from boundmark.benchmarks.runner import Planning, Wanted, run_collection
     from boundmark.benchmarks.suite_file import load_collection
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.best_known import read_records
@@ -157,7 +155,7 @@ def run(
 def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int) -> None:
     """Print what a run would do, from longest to shortest by method."""
     from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.runner import lacking
+    from boundmark.benchmarks.runner import missing_tasks
     from boundmark.problems.errors import find
     from boundmark.reports.stored.store import ResultStore
 
@@ -167,7 +165,9 @@ def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int)
     for name in wanted.rerun:
         find("method in the suite", name, planning.methods)
     is_there = (out / "results").is_dir()
-    to_do = lacking(ResultStore.open(out), by_id, wanted) if is_there else list(by_id.values())
+    to_do = (
+        missing_tasks(ResultStore.open(out), by_id, wanted) if is_there else list(by_id.values())
+    )
     rows = []
     for method in dict.fromkeys(item.task.method for item in to_do):
         own = [item for item in to_do if item.task.method == method]

@@ -1,6 +1,7 @@
 """`boundmark solve`: one model, its best solution, and how far from optimal it can be."""
 
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.cli.options import PATH, ParameterCommand
-from boundmark.benchmarks.cli.several_costs import solve_for_all
-from boundmark.benchmarks.cli.solving import (
+from boundmark.benchmarks.cli.request import (
     INTERRUPTED,
     NOTHING_FOUND,
     SolvingRequest,
+    leave,
+    print_common,
     registered_problems,
     search,
     solving_options,
@@ -67,14 +69,9 @@ def solve(
 
     Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
+    from boundmark.benchmarks.answer import LABEL_WIDTH, print_answer, print_json, print_losses
     from boundmark.benchmarks.model import named_instance
-    from boundmark.benchmarks.presentation import (
-        LABEL_WIDTH,
-        presentation_of,
-        print_answer,
-        print_json,
-        print_losses,
-    )
+    from boundmark.benchmarks.presentation import presentation_of
     from boundmark.benchmarks.terminal import echo, wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
@@ -85,7 +82,7 @@ def solve(
                 "one solution for several costs is asked for; expected no --solution, --as or "
                 "--order, and one value of each other parameter."
             )
-        solve_for_all(model, request)
+        _solve_for_all(model, request)
         return
     if order is not None and (given is not None or len(request.several()) > 1):
         raise click.UsageError(
@@ -229,9 +226,10 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     """Solve a model with each of several values of its parameters, and print one table."""
     import json
 
+    from boundmark.benchmarks.answer import json_of
     from boundmark.benchmarks.cli.listing import print_rows
     from boundmark.benchmarks.model import load, named_instance
-    from boundmark.benchmarks.presentation import json_of, presentation_of
+    from boundmark.benchmarks.presentation import presentation_of
     from boundmark.benchmarks.terminal import echo
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.errors import InvalidInputError
@@ -295,3 +293,40 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     if all(one.objective is None and one.certified_bound is None for one in answers):
         click.echo("No method found a solution or a bound.", err=True)
         sys.exit(NOTHING_FOUND)
+
+
+def _solve_for_all(model: str, request: SolvingRequest) -> None:
+    """Find and print one solution for all costs of a request; leave with an exit code if needed."""
+    from boundmark.benchmarks.answer import write_named_solution
+    from boundmark.benchmarks.model import choose, load
+    from boundmark.benchmarks.several_costs import check_takes_several, search_of, solve_for_all
+    from boundmark.benchmarks.wall_clock import WallClock
+
+    loaded = load(model, dims=request.dims)
+    sources: dict[str, NamedInstance] = {}
+    for name, one in request.for_each_costs().items():
+        chosen = choose(load(loaded, device=one.device), one.parameters, one.problem)
+        check_takes_several(chosen, one.parameters)
+        search_of(chosen.problem.name)
+        sources[name] = chosen.named(chosen.make(chosen.given))
+
+    stored: dict[str, Path] = {}
+
+    def solve_one(source: "NamedInstance", seconds: float) -> "Answer":
+        answer, files = search(source, request, WallClock(seconds))
+        if "results" in files:
+            stored["results"] = files["results"]
+        return answer
+
+    common = solve_for_all(
+        sources, solve_one, request.time_limit, request.seed, quiet=request.quiet or request.as_json
+    )
+    folder = stored.get("results")
+    if common.interrupted and folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
+    if folder is not None:
+        table = write_named_solution(common.by_costs[common.worst], folder, "common")
+        stored |= {} if table is None else {"by_name": table}
+    files = {common.worst: stored}
+    print_common(common, files, request)
+    leave(common)

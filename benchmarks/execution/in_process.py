@@ -19,7 +19,7 @@ from typing import Any
 
 from boundmark.benchmarks.execution import verification, verification_job
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL, describe_error
-from boundmark.benchmarks.execution.ending import Ending
+from boundmark.benchmarks.execution.fork_server import Ending
 from boundmark.benchmarks.execution.frames import Frame, shortened
 from boundmark.benchmarks.execution.method_job import StreamedProgress, check_method
 from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS

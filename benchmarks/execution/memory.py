@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 # How often exact sums are worth their price, if the bounds do not ask for one earlier.
 EXACT_SECONDS = 0.25
@@ -155,35 +155,6 @@ def _mappings(pid: int) -> Iterable[tuple[str, int]]:
         return
 
 
-class SharedMemory(Protocol):
-    """The shared memory of a task, as a server watches and frees it."""
-
-    def begin(self) -> None:
-        """Note that a task begins."""
-
-    def used_bytes(self, pids: Iterable[int]) -> int:
-        """Return the bytes that a task with the processes `pids` holds there."""
-
-    def end(self) -> None:
-        """Free the shared memory of a task whose processes have ended."""
-
-
-def shared_memory() -> SharedMemory:
-    """Give this process shared memory of its own; return the machine's if that is not possible.
-
-    Only the superuser may have his own, typically in containers and on cluster nodes. It must be
-    asked for before there is a second thread.
-    """
-    if not FOLDER.is_dir() or _libc.unshare(_CLONE_NEWNS | _CLONE_NEWIPC) != 0:
-        return CommonSharedMemory()
-    # What is mounted here stays here.
-    if _libc.mount(None, b"/", None, _MS_REC | _MS_SLAVE, None) != 0:
-        return CommonSharedMemory()
-    if _libc.mount(b"tmpfs", bytes(FOLDER), b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777") != 0:
-        return CommonSharedMemory()
-    return OwnSharedMemory()
-
-
 class OwnSharedMemory:
     """Shared memory that only this task sees, in namespaces of its own."""
 
@@ -264,6 +235,26 @@ class CommonSharedMemory:
             # Its time is in full seconds.
             if segment["cpid"] in self._pids and segment["ctime"] >= int(self._since):
                 yield segment
+
+
+# The shared memory of a task, as a server watches and frees it.
+SharedMemory: TypeAlias = OwnSharedMemory | CommonSharedMemory
+
+
+def shared_memory() -> SharedMemory:
+    """Give this process shared memory of its own; return the machine's if that is not possible.
+
+    Only the superuser may have his own, typically in containers and on cluster nodes. It must be
+    asked for before there is a second thread.
+    """
+    if not FOLDER.is_dir() or _libc.unshare(_CLONE_NEWNS | _CLONE_NEWIPC) != 0:
+        return CommonSharedMemory()
+    # What is mounted here stays here.
+    if _libc.mount(None, b"/", None, _MS_REC | _MS_SLAVE, None) != 0:
+        return CommonSharedMemory()
+    if _libc.mount(b"tmpfs", bytes(FOLDER), b"tmpfs", _MS_NOSUID | _MS_NODEV, b"mode=1777") != 0:
+        return CommonSharedMemory()
+    return OwnSharedMemory()
 
 
 def _time_of_files() -> int:

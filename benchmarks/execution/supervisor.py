@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
-from types import TracebackType
 
 from boundmark.benchmarks.execution import verification
-from boundmark.benchmarks.execution.ending import Ending, Limits
 from boundmark.benchmarks.execution.fork_server import (
+    Ending,
     ForkServer,
+    Limits,
     ServerDiedError,
     ServerStoppedError,
 )
@@ -136,17 +136,6 @@ class Supervisor:
         self.stop()
         for server in self._servers.values():
             server.close()
-
-    def __enter__(self) -> "Supervisor":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _start_methods(self) -> ForkServer:
         argument = {"problem": self._problem, "methods": self._methods, "first": self._first}

@@ -41,11 +41,6 @@ class Task:
         """Hash of all fields."""
         return sha256_hex(canonical_json(self.to_json()))
 
-    @property
-    def producer(self) -> str:
-        """The name and version that stored solutions and certificates have as their producer."""
-        return producer_of(self.method, self.method_version)
-
     def to_json(self) -> dict[str, Any]:
         """Return the task as JSON values."""
         return {
@@ -157,4 +152,7 @@ class Outcome:
         # method says of who found something is believed.
         if document is None:
             return None
-        return {**json.loads(document), "producer": self.task.producer}
+        return {
+            **json.loads(document),
+            "producer": producer_of(self.task.method, self.task.method_version),
+        }

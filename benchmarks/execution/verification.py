@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from boundmark.benchmarks.execution import frames
-from boundmark.benchmarks.execution.accepted_kinds import may_be_accepted
 from boundmark.benchmarks.execution.child_process import LONGEST_DETAIL
-from boundmark.benchmarks.execution.ending import Ending, Limits
-from boundmark.benchmarks.execution.fork_server import ForkServer, ServerStoppedError
+from boundmark.benchmarks.execution.fork_server import (
+    Ending,
+    ForkServer,
+    Limits,
+    ServerStoppedError,
+)
 from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, Frame, shortened
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
+from boundmark.benchmarks.execution.verification_job import may_be_accepted
 from boundmark.problems.errors import BoundmarkError
 from boundmark.reports.stored.statuses import ACCEPTED_BY, TraceKind
 
@@ -40,7 +44,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A bound that another package's function accepts; see `accepted_kinds`."""
+    """A bound that another package's function accepts; see `verification_job.accepted`."""
 
     bound: int
     kind: str

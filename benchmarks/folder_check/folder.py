@@ -16,7 +16,7 @@ from boundmark.benchmarks.folder_check.documents import (
     check_documents,
 )
 from boundmark.benchmarks.folder_check.rows import contradictions, row_faults, row_label, rows_of
-from boundmark.benchmarks.rows import environment_sha256
+from boundmark.benchmarks.storing import environment_sha256
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.labels import read_labels

@@ -13,8 +13,8 @@ from boundmark.benchmarks.grading.solution_file import (
     numbered_rows,
     read_solution_file,
 )
-from boundmark.benchmarks.method_rounds import MethodPlan
 from boundmark.benchmarks.model import Choice, Model, choose
+from boundmark.benchmarks.portfolio import MethodPlan
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker

@@ -7,24 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
-from boundmark.benchmarks.presentation import presentation_of
 from boundmark.problems.arrays import plain_value
-from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.json_documents import without_repetition
-from boundmark.problems.labels import names_of
 from boundmark.problems.problem import Row, SolutionTable
-from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.text import file_name
-
-if TYPE_CHECKING:
-    from boundmark.benchmarks.answer import Answer
-
 
 # As it is in the file: what a node is called, and further cells that should be integers.
 WrittenRow: TypeAlias = Sequence[object]
@@ -300,59 +291,3 @@ def _some(names: Sequence[str]) -> str:
     shown = list(Counter(names))[:MOST_NAMED]
     more = len(set(names)) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def named_rows(answer: "Answer") -> list[tuple[str | int, ...]] | None:
-    """Return the rows of the solution's table by name; None if there is no such table."""
-    instance = answer.source.instance
-    problem = problems()[instance.problem]
-    if answer.solution is None or problem.table is None:
-        return None
-    names = names_of(problem.naming, instance)
-    solution = presentation_of(problem.name).shown(answer)
-    if not problem.table.says_all(solution):
-        return None
-    value_names = problem.table.value_names(instance)
-    known = [value_names.get(column) for column in problem.table.columns[1:]]
-    return [
-        (
-            names[row[0]],
-            *(called[x] if called else x for called, x in zip(known, row[1:], strict=True)),
-        )
-        for row in problem.table.rows(solution)
-    ]
-
-
-def named_solution(answer: "Answer") -> dict[str, Any] | list[dict[str, Any]] | None:
-    """Return a solution as `evaluate` reads it: an integer for each name, or a list of objects."""
-    rows = named_rows(answer)
-    table = problems()[answer.source.instance.problem].table
-    if rows is None or table is None:
-        return None
-    if len(table.columns) == 2:
-        return {str(name): value for name, value in rows}
-    return [dict(zip(table.columns, row, strict=True)) for row in rows]
-
-
-def write_named_solution(answer: "Answer", directory: Path, what: str) -> Path | None:
-    """Write the solution as a CSV file into a results folder, and return its path.
-
-    The file is called after what the solution is, and the instance. None if the problem has no
-    table, or nothing was found.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
-    rows = named_rows(answer)
-    table = problems()[answer.source.instance.problem].table
-    if rows is None or table is None:
-        return None
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(rows)
-    path = directory / f"{what}-{file_name(answer.source.label)}.csv"
-    write_durably(path, text.getvalue().encode())
-    return path

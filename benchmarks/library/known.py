@@ -64,13 +64,11 @@ class KnownResults:
             source=source,
             objective=self.objective,
             certified_bound=self.bound,
-            claimed_bound=None,
             solution=self.solution,
             certificate=self.certificate,
             method=LIBRARY,
             bound_method=LIBRARY,
             seconds=seconds,
-            failures=(),
             warnings=warnings_about(source),
             start=self.words,
         )

@@ -65,7 +65,7 @@ class Suite:
     track_certified_gap.unit = "%"  # type: ignore[attr-defined]
 
     def _run(self) -> None:
-        from boundmark.benchmarks.engines import make_engine
+        from boundmark.benchmarks.execution.engine import make_engine
         from boundmark.benchmarks.planning import plan_tasks
         from boundmark.benchmarks.runner import run_planned
         from boundmark.benchmarks.suite_file import load_suite

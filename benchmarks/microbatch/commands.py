@@ -31,7 +31,7 @@ def read_schedule(
     InvalidInputError
         If the files do not hold these, or the schedule breaks a constraint.
     """
-    from boundmark.benchmarks.stored import load_instance, load_solution
+    from boundmark.benchmarks.model import load_instance, load_solution
     from boundmark.problems.microbatch import MicrobatchInstance, Schedule
     from boundmark.problems.microbatch.schedule import check_schedule
 
@@ -269,7 +269,7 @@ def from_pipeline(
     """
     from fractions import Fraction
 
-    from boundmark.benchmarks.stored import load_instance, load_solution
+    from boundmark.benchmarks.model import load_instance, load_solution
     from boundmark.problems.errors import InvalidInputError
     from boundmark.problems.json_documents import canonical_json
     from boundmark.problems.microbatch import PROBLEM

@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 MOST_EMPTY = 8
 
 
-def objective_name(answer: Answer) -> str:
-    """Return the objective's name."""
-    return "cost"
-
-
 NS_PER_S = 10**9
 
 
@@ -190,7 +185,7 @@ def cost_accuracy(answer: Answer) -> str:
 
 PRESENTATION = Presentation(
     "pipeline",
-    objective_name,
+    lambda answer: "cost",
     cost_accuracy=cost_accuracy,
     facts=facts,
     remarks=remarks,

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from boundmark.reports.plots.plot import Plot
 
 
-def objective_name(answer: Answer) -> str:
-    """Return the objective's name."""
-    return "latency"
-
-
 def facts(answer: Answer) -> dict[str, Any]:
     """Return each device's busy time and memory, and the operators by number of parts."""
     if answer.solution is None:
@@ -124,7 +119,7 @@ def _instance(answer: Answer) -> SlicingInstance:
 
 PRESENTATION = Presentation(
     "slicing",
-    objective_name,
+    lambda answer: "latency",
     facts=facts,
     print_solution=print_solution,
     losses=losses,

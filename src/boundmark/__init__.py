@@ -14,14 +14,14 @@ file make them one package in a checkout, and a wheel holds them as they are imp
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from boundmark.benchmarks.answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.api import evaluate, methods, solve
+    from boundmark.benchmarks.function_benchmark import benchmark
     from boundmark.benchmarks.model import Model, load
-    from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.operator_times import Profile
-    from boundmark.benchmarks.own_function import benchmark
     from boundmark.benchmarks.profiling import profile
+    from boundmark.benchmarks.results import Results, results, run
     from boundmark.benchmarks.several_costs import CommonModelAnswer
-    from boundmark.benchmarks.stored_results import Results, results, run
     from boundmark.problems.errors import BoundmarkError as Error
     from boundmark.problems.method import Method
     from boundmark.reports import frame_plots as plots
@@ -50,22 +50,22 @@ __all__ = [
 
 # Module of each name, and what it is called there.
 _HOMES = {
-    "BoundCertificate": "benchmarks.model_answer:BoundCertificate",
+    "BoundCertificate": "benchmarks.answer:BoundCertificate",
     "CommonModelAnswer": "benchmarks.several_costs:CommonModelAnswer",
     "Error": "problems.errors:BoundmarkError",
     "Method": "problems.method:Method",
     "Model": "benchmarks.model:Model",
-    "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
+    "ModelAnswer": "benchmarks.answer:ModelAnswer",
     "Profile": "benchmarks.operator_times:Profile",
-    "Results": "benchmarks.stored_results:Results",
-    "benchmark": "benchmarks.own_function:benchmark",
+    "Results": "benchmarks.results:Results",
+    "benchmark": "benchmarks.function_benchmark:benchmark",
     "evaluate": "benchmarks.api:evaluate",
     "load": "benchmarks.model:load",
     "methods": "benchmarks.api:methods",
     "plots": "reports.frame_plots:",
     "profile": "benchmarks.profiling:profile",
-    "results": "benchmarks.stored_results:results",
-    "run": "benchmarks.stored_results:run",
+    "results": "benchmarks.results:results",
+    "run": "benchmarks.results:run",
     "solve": "benchmarks.api:solve",
 }
 

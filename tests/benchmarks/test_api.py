@@ -22,7 +22,7 @@ import torch_archives
 from onnx import TensorProto, helper
 
 import boundmark
-from boundmark.benchmarks import own_function, solve
+from boundmark.benchmarks import function_benchmark, progress
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.datasets import python_objects
 from boundmark.problems.computation_graph import ComputationGraph
@@ -614,14 +614,14 @@ def two(one: int, other: int) -> None:
 
 def test_ctrl_c_keeps_the_rows_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """A comparison that is ended returns what it knows."""
-    run_here = own_function.run_here
+    run_here = function_benchmark.run_here
 
     def interrupted(task: Any, method: Any, instance: Any, **more: Any) -> Outcome:
         if method.name == "halves" and instance.k == 3:
             raise KeyboardInterrupt
         return run_here(task, method, instance, **more)
 
-    monkeypatch.setattr(own_function, "run_here", interrupted)
+    monkeypatch.setattr(function_benchmark, "run_here", interrupted)
     found = boundmark.benchmark(halves, digraph(), k=(2, 3), quiet=True)
     assert found["instance"].tolist() == ["networkx/graph k=2"]
 
@@ -637,7 +637,7 @@ def test_ctrl_c_ends_a_search_with_its_best(monkeypatch: pytest.MonkeyPatch) -> 
         yield
         timer.join()
 
-    monkeypatch.setattr(solve, "live_lines", pressing)
+    monkeypatch.setattr(progress, "live_lines", pressing)
     answer = boundmark.solve("regal-style/erdos-renyi-1", k=8, seconds=60, quiet=True)
     assert answer.cost is not None
     assert answer.bound is not None

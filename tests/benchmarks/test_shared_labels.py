@@ -15,8 +15,8 @@ from tiny_instances import MODULES, tiny
 import boundmark as api
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.planning import plan_tasks
-from boundmark.benchmarks.runner import storing
 from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.storing import storing
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.problems.catalog import methods
 from boundmark.problems.problem import Instance
@@ -74,8 +74,9 @@ def run_into(folder: Path, problem: str, instance: Instance) -> None:
     choices = [MethodChoice.of(name, problem=problem) for name in QUICK[problem]]
     planned = list(plan_tasks("mine", [source], choices, RunSettings(10.0, 2**30)))
     known = methods(problem)
-    with storing(source, folder, lambda planned, outcome: None) as run:
-        run.take([(one, run_here(one.task, known[one.task.method], instance)) for one in planned])
+    with storing(source, folder) as keep:
+        for one in planned:
+            keep([(one, run_here(one.task, known[one.task.method], instance))])
 
 
 def add_papers_rows(folder: Path) -> None:

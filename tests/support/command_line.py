@@ -13,7 +13,7 @@ from unittest import mock
 from click.testing import CliRunner
 
 from boundmark.benchmarks.cli import main
-from boundmark.benchmarks.execution import local_engine
+from boundmark.benchmarks.execution import engine
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
 
@@ -65,7 +65,7 @@ def boundmark_here(*arguments: object, check: bool = True) -> subprocess.Complet
     process (packages that are installed for one test, signals, the time of a whole command) calls
     what `boundmark_with` returns.
     """
-    with mock.patch.object(local_engine, "Supervisor", WarmSupervisor):
+    with mock.patch.object(engine, "Supervisor", WarmSupervisor):
         done = CliRunner().invoke(main, [*map(str, arguments)], prog_name="boundmark")
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception

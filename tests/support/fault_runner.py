@@ -14,7 +14,7 @@ from pathlib import Path
 from chains import chain
 
 from boundmark.benchmarks.execution.dask_engine import DaskEngine
-from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.execution.engine import LocalEngine
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.runner import run_planned

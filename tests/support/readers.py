@@ -20,8 +20,8 @@ from onnx import TensorProto, helper, numpy_helper
 from torch_archives import archive, two_layers
 
 from boundmark.benchmarks import suite_file
+from boundmark.benchmarks.model import load_solution
 from boundmark.benchmarks.runtimes import tool_profiles
-from boundmark.benchmarks.stored import load_solution
 from boundmark.bounds import checker
 from boundmark.datasets import onnx_file
 from boundmark.datasets.resolve import load_file

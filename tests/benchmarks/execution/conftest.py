@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def make_task(instances: dict[str, bytes]) -> MakeTask:
 @pytest.fixture(scope="session")
 def supervisor() -> Iterator[Supervisor]:
     """Return warm processes that all tests share: one task must not harm the next."""
-    with Supervisor(METHODS) as supervisor:
+    with closing(Supervisor(METHODS)) as supervisor:
         yield supervisor
 
 

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks.engines import ENGINES
 from boundmark.benchmarks.execution.dask_engine import DaskEngine
-from boundmark.benchmarks.execution.engine import Engine, ReadInstance
-from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.execution.engine import ENGINES, Engine, LocalEngine, ReadInstance
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.errors import BoundmarkError
 
@@ -234,7 +232,7 @@ def test_methods_that_cannot_be_imported_stop_the_run(
 RUNNER = """
 import json, signal, sys
 from boundmark.benchmarks.execution.dask_engine import DaskEngine
-from boundmark.benchmarks.execution.local_engine import LocalEngine
+from boundmark.benchmarks.execution.engine import LocalEngine
 from boundmark.benchmarks.execution.task import Task
 
 if __name__ == "__main__":

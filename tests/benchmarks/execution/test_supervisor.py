@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ import pytest
 
 from boundmark.benchmarks.execution import processes
 from boundmark.benchmarks.execution import supervisor as supervisor_module
-from boundmark.benchmarks.execution.ending import UNCHECKED
-from boundmark.benchmarks.execution.fork_server import ServerStoppedError
+from boundmark.benchmarks.execution.fork_server import UNCHECKED, ServerStoppedError
 from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.errors import BoundmarkError
@@ -250,7 +250,7 @@ def test_nothing_outlives_a_task(
 ) -> None:
     """A task's own processes end with it, in whatever session they are."""
     monkeypatch.setenv("MARK", marker := f"nothing-outlives-{method}-{os.getpid()}")
-    with Supervisor(METHODS) as supervisor:
+    with closing(Supervisor(METHODS)) as supervisor:
         outcome = run_in(supervisor, method, time_limit_seconds=0.1)
         own = {pid for pids in supervisor.pids().values() for pid in pids}
         assert set(marked(marker)) - {os.getpid()} == own
@@ -412,7 +412,7 @@ def test_an_attack_on_the_supervision_ends_the_task(
 ) -> None:
     """It has a row, it ends soon, nothing of it is left, and the next task runs."""
     monkeypatch.setenv("MARK", marker := f"attacks-{os.getpid()}-{time.monotonic_ns()}")
-    with Supervisor(METHODS) as supervisor:
+    with closing(Supervisor(METHODS)) as supervisor:
         outcome = run_in(
             supervisor, "attacks", params={"whom": whom, "how": int(how), "then": then}
         )
@@ -479,7 +479,7 @@ def test_a_large_solution(run: Run) -> None:
 @pytest.mark.parametrize("server", ["methods", "checker"])
 def test_a_killed_server_is_replaced(run_in: Run, eventually: Eventually, server: str) -> None:
     """A kill -9 of a warm process between two tasks costs no task."""
-    with Supervisor(METHODS) as supervisor:
+    with closing(Supervisor(METHODS)) as supervisor:
         assert run_in(supervisor, "good").status == "ok"
         _, killed = supervisor.pids()[server]
         os.kill(killed, signal.SIGKILL)
@@ -497,7 +497,7 @@ def test_a_server_killed_during_a_task(
     """The task and its group die with their server; what was streamed counts."""
     monkeypatch.setenv("MARK", marker := f"server-killed-{os.getpid()}")
     outcomes = []
-    with Supervisor(METHODS) as supervisor:
+    with closing(Supervisor(METHODS)) as supervisor:
         assert run_in(supervisor, "no-op").status == "ok"
         _, server = supervisor.pids()["methods"]
         thread = threading.Thread(
@@ -542,7 +542,7 @@ def test_what_was_checked_beside_a_method_is_kept(
 ) -> None:
     """Whoever stops a running task gets what the checker had accepted by then."""
     outcomes = []
-    with Supervisor(METHODS, checks_beside=True) as supervisor:
+    with closing(Supervisor(METHODS, checks_beside=True)) as supervisor:
         thread = threading.Thread(target=lambda: outcomes.append(run_in(supervisor, "hangs")))
         thread.start()
         assert checked_beside.wait(60)
@@ -557,7 +557,7 @@ def test_what_was_checked_beside_a_method_is_kept(
 
 def test_nothing_is_checked_twice(run_in: Run, checked_beside: threading.Event) -> None:
     """A method that ends by itself has the outcome that it has without checks beside it."""
-    with Supervisor(METHODS, checks_beside=True) as supervisor:
+    with closing(Supervisor(METHODS, checks_beside=True)) as supervisor:
         outcome = run_in(supervisor, "hangs", time_limit_seconds=0.5)
         assert (outcome.objective, outcome.status) == (21, "timeout")
         assert outcome.status_detail == "killed after 1.5 s"
@@ -579,14 +579,14 @@ def test_methods_that_cannot_be_imported_stop_the_run(
     run_in: Run, methods: str, message: str
 ) -> None:
     """It is not one task's failure: no task can run."""
-    with Supervisor(methods) as supervisor, pytest.raises(BoundmarkError, match=message):
+    with closing(Supervisor(methods)) as supervisor, pytest.raises(BoundmarkError, match=message):
         run_in(supervisor, "good")
 
 
 def test_tasks_leave_no_descriptors_open(run_in: Run) -> None:
     """A run of any length needs no more open files than its first task."""
     counts = []
-    with Supervisor(METHODS) as supervisor:
+    with closing(Supervisor(METHODS)) as supervisor:
         for _ in range(3):
             run_in(supervisor, "good")
             processes = (os.getpid(), *(pid for both in supervisor.pids().values() for pid in both))

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.benchmarks.execution import verification
-from boundmark.benchmarks.execution.ending import Limits
-from boundmark.benchmarks.execution.fork_server import ForkServer
+from boundmark.benchmarks.execution.fork_server import ForkServer, Limits
 from boundmark.benchmarks.execution.frames import BadReportError, Frame
 from boundmark.benchmarks.execution.task import Task
 from boundmark.benchmarks.execution.verification import (

@@ -9,9 +9,8 @@ import pytest
 from command_line import Boundmark
 from recording import record
 
-from boundmark.benchmarks.answer import Answer
+from boundmark.benchmarks.answer import Answer, named_solution, write_named_solution
 from boundmark.benchmarks.grading import instance_and_solution
-from boundmark.benchmarks.grading.solution_file import named_solution, write_named_solution
 from boundmark.benchmarks.model import named_instance
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.problems.catalog import problems

@@ -333,8 +333,7 @@ def test_a_known_optimum_needs_no_run(
     def refuse(*given: object, **named: object) -> None:
         raise AssertionError("a run was begun")
 
-    monkeypatch.setattr("boundmark.benchmarks.solve.solve", refuse)
-    monkeypatch.setattr(api, "solve_instance", refuse)
+    monkeypatch.setattr("boundmark.benchmarks.solving.Portfolio", refuse)
     assert solved(boundmark, "--library", copied.directory)["optimal"]
     answer = api.solve("onnx-light/squeezenet", k=4, library=copied.directory, quiet=True)
     assert answer.is_optimal

@@ -32,7 +32,7 @@ def test_a_line_for_each_device(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     assert lines[1] == ["d0", "2", "3", "27%", "5", "0", "3", "100%"]
     assert lines[2] == ["d1", "1", "4", "36%", "0", "5", "3", "50%"]
-    assert placement.objective_name(ANSWER) == "makespan"
+    assert placement.PRESENTATION.objective_name(ANSWER) == "makespan"
     assert placement.PRESENTATION.unit(ANSWER) == ""
 
 

@@ -33,7 +33,10 @@ def test_a_line_for_each_device(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1] == ["d0", "2", "6", "75%", "2", "2", "13", "65%"]
     assert lines[2] == ["d1", "2", "6", "75%", "2", "2", "13", "32%"]
     assert lines[3] == ["operators by number of parts: 2 in 2"]
-    assert (slicing.objective_name(ANSWER), slicing.PRESENTATION.unit(ANSWER)) == ("latency", "")
+    assert (slicing.PRESENTATION.objective_name(ANSWER), slicing.PRESENTATION.unit(ANSWER)) == (
+        "latency",
+        "",
+    )
 
 
 def test_facts() -> None:

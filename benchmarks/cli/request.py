@@ -3,9 +3,9 @@
 import functools
 import inspect
 import itertools
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.library import Library
-    from boundmark.benchmarks.method_rounds import MethodPlan
+    from boundmark.benchmarks.portfolio import MethodPlan
     from boundmark.benchmarks.settings import RunSettings
+    from boundmark.benchmarks.several_costs import CommonAnswer
     from boundmark.benchmarks.suite import NamedInstance
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.problem import Problem
@@ -271,8 +272,7 @@ def search(
 ) -> "tuple[Answer, dict[str, Path]]":
     """Run methods with a live line for each round; return the answer and its files.
 
-    Without a folder that was asked for, results are deleted at the end, unless Ctrl-C ended it, and
-    there are none if the library has the optimum and its proof.
+    There are no files without a folder that was asked for, unless Ctrl-C ended the search.
 
     Parameters
     ----------
@@ -284,44 +284,30 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    library = request.known_library()
-    known = None
-    if library is not None:
-        from boundmark.benchmarks.library.known import known_results
+    from boundmark.benchmarks.portfolio import SolvingOptions
+    from boundmark.benchmarks.solving import solve
 
-        known = known_results(library, source.instance, clock.seconds)
-    if known is not None and given is None and request.out is None and not request.methods:
-        settled = known.settles(source, clock.spent())
-        if settled is not None:
-            return settled, {}
-    from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
-    from boundmark.benchmarks.solve import solve
-    from boundmark.problems.catalog import problems
-
-    plan = plan or MethodPlan.of(problems()[source.instance.problem], request.methods)
-    folder = request.out or Path(tempfile.mkdtemp(prefix="boundmark-"))
-    is_kept = request.out is not None
-    try:
-        found = solve(
-            source,
-            SolvingOptions(plan, request.settings(), clock, request.workers),
-            folder,
-            given=given,
-            known=known,
-            quiet=request.quiet or request.as_json,
-            is_kept=is_kept,
-        )
-        is_kept = is_kept or found.interrupted
-        if grade is not None:
-            answer = grade(found)
-            return answer, files_of(answer, folder, "graded") if is_kept else {}
-        return found, files_of(best_in(folder, found), folder, "best") if is_kept else {}
-    finally:
-        if not is_kept:
-            shutil.rmtree(folder, ignore_errors=True)
+    options = SolvingOptions(
+        plan,
+        request.settings(),
+        clock,
+        request.workers,
+        request.methods,
+        request.known_library(),
+        request.out,
+        quiet=request.quiet or request.as_json,
+        keeps_interrupted=True,
+    )
+    answer, folder = solve(source, options, given)
+    answer = grade(answer) if grade is not None else answer
+    if folder is None:
+        return answer, {}
+    if grade is not None:
+        return answer, _files_of(answer, folder, "graded")
+    return answer, _files_of(_best_in(folder, answer), folder, "best")
 
 
-def best_in(folder: Path, answer: "Answer") -> "Answer":
+def _best_in(folder: Path, answer: "Answer") -> "Answer":
     """Return the answer, with the solution that a results folder has if that is better."""
     from boundmark.reports.stored.documents import read_document
     from boundmark.reports.stored.store import ResultStore
@@ -343,7 +329,7 @@ def best_in(folder: Path, answer: "Answer") -> "Answer":
     )
 
 
-def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
+def _files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
     """Store an answer's solution under a readable name; return the files of the answer's parts.
 
     Parameters
@@ -356,7 +342,7 @@ def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
     StoreError
         If it cannot be stored.
     """
-    from boundmark.benchmarks.grading.solution_file import write_named_solution
+    from boundmark.benchmarks.answer import write_named_solution
     from boundmark.reports.stored.documents import write_document
     from boundmark.reports.stored.store import ResultStore
 
@@ -372,3 +358,78 @@ def files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
         digest = write_document(store.certificates, answer.certificate)
         files["certificate"] = store.certificates / f"{digest}.json"
     return files
+
+
+def print_common(
+    common: "CommonAnswer",
+    files: Mapping[str, Mapping[str, Path]],
+    request: SolvingRequest,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Print the solution, and what it costs in each costs; `more` is added to the JSON object."""
+    from boundmark.benchmarks.answer import LABEL_WIDTH
+    from boundmark.benchmarks.cli.listing import print_rows
+    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.terminal import echo, wide_tables
+
+    if request.as_json:
+        click.echo(json.dumps({**common.to_json(files), **(more or {})}))
+        return
+    worst = common.by_costs[common.worst]
+    source, instance = worst.source, worst.source.instance
+    presentation = presentation_of(instance.problem)
+    parameters = "".join(f" {name}={value}" for name, value in instance.parameters.items())
+    echo(
+        f"{source.dataset}/{source.member}{parameters}: {instance.nodes} nodes, "
+        f"{instance.edges} edges; with the costs {common.worst}:"
+    )
+    with wide_tables(request.wide):
+        presentation.print_solution(worst)
+    objective = f"{presentation.objective_name(worst)}{presentation.unit(worst)}"
+    rows = [
+        {
+            "costs": row["costs"],
+            objective: _number(row["cost"]),
+            "bound": _number(row["bound"]),
+            "gap": "unknown" if row["gap"] is None else f"{row['gap']:.2%}" if row["gap"] else "0",
+            "source": row["source"],
+            "such": presentation.cost_accuracy(common.by_costs[row["costs"]]),
+        }
+        for row in common.rows()
+    ]
+    print_rows(rows, False, request.wide, below={"source": "{}", "such": "such costs: {}"})
+    ratio = common.largest_ratio
+    words = (
+        "unknown, because a bound is missing" if ratio is None else f"{ratio:.4f} ({common.worst})"
+    )
+    echo(f"{'largest ratio':{LABEL_WIDTH}}{words}")
+    echo(f"{'seconds':{LABEL_WIDTH}}{common.seconds:.1f}")
+    answers = common.by_costs
+    _print_notes("warning", {name: answer.warnings for name, answer in answers.items()})
+    _print_notes("note", {name: answer.failures for name, answer in answers.items()})
+    for path in dict.fromkeys(path for one in files.values() for path in one.values()):
+        echo(f"{'file':{LABEL_WIDTH}}{path}")
+
+
+def _print_notes(label: str, by_costs: Mapping[str, Sequence[str]]) -> None:
+    """Print a line for each note, which names the costs unless it is about all."""
+    from boundmark.benchmarks.answer import LABEL_WIDTH
+    from boundmark.benchmarks.terminal import echo
+
+    for note in dict.fromkeys(text for texts in by_costs.values() for text in texts):
+        about = [name for name, texts in by_costs.items() if note in texts]
+        named = "" if len(about) == len(by_costs) else f"{' and '.join(about)}: "
+        echo(f"{label:{LABEL_WIDTH}}{named}{note}")
+
+
+def _number(ticks: int | None) -> str:
+    return "none" if ticks is None else f"{ticks:,}"
+
+
+def leave(common: "CommonAnswer") -> None:
+    """Leave with the exit code of an interrupted search, or of one without a bound."""
+    if common.interrupted:
+        sys.exit(INTERRUPTED)
+    if common.largest_ratio is None:
+        click.echo("A solution or a certified bound is missing; the notes say why.", err=True)
+        sys.exit(NOTHING_FOUND)

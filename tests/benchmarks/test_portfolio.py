@@ -10,7 +10,7 @@ import pytest
 from chains import chain
 
 from boundmark.benchmarks.execution.in_process import run_here
-from boundmark.benchmarks.method_rounds import MethodPlan, MethodRounds, SolvingOptions
+from boundmark.benchmarks.portfolio import MethodPlan, Portfolio, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
@@ -34,24 +34,25 @@ def rounds(
     stored: pd.DataFrame = NOTHING,
     started: float | None = None,
     **more: Any,
-) -> MethodRounds:
+) -> Portfolio:
     """Return two rounds of methods on a chain, with two at a time."""
     clock = StoppedClock(seconds) if started is None else WallClock(seconds, started)
     source = NamedInstance("file", "chain", chain(5, 2))
     plan = MethodPlan((), tuple(tuple(map(MethodChoice.of, names)) for names in NAMES))
     settings = RunSettings(seconds, 2**30)
-    return MethodRounds(source, SolvingOptions(plan, settings, clock, 2), stored=stored, **more)
+    options = SolvingOptions(plan, settings, clock, 2)
+    return Portfolio(source, plan, options, stored=stored, **more)
 
 
 def test_shares_add_up() -> None:
     """Two at a time: the first round takes half of the time at most, the second the rest."""
-    going = rounds()
-    tasks = going.tasks()
+    portfolio = rounds()
+    tasks = portfolio.tasks()
     limits = []
     for _ in range(3):
         task = next(tasks).task
         limits.append(task.time_limit_seconds)
-        going.take(task.method, None, None)
+        portfolio.take(task.method, None, None)
     # 10 s are kept for checks: half of what is left, in two waves.
     assert limits == pytest.approx([90 / 4, 90 / 2, 90 / 2])
     last = [next(tasks).task, next(tasks).task]
@@ -62,37 +63,37 @@ def test_shares_add_up() -> None:
 
 def test_a_round_waits_for_the_one_before() -> None:
     """The second round starts when the last method of the first has ended."""
-    going = rounds()
-    tasks = going.tasks()
+    portfolio = rounds()
+    tasks = portfolio.tasks()
     started = [next(tasks).task.method for _ in range(3)]
     found: list[str] = []
     thread = threading.Thread(target=lambda: found.append(next(tasks).task.method))
     thread.start()
     for name in started[:2]:
-        going.take(name, None, None)
+        portfolio.take(name, None, None)
     thread.join(0.2)
     assert thread.is_alive()
-    going.take(started[2], None, None)
+    portfolio.take(started[2], None, None)
     thread.join()
     assert found == ["certify"]
 
 
 def test_a_proof_ends_it() -> None:
     """No further round once the best solution is proven optimal; the user's own counts."""
-    going = rounds(target=12)
-    tasks = going.tasks()
+    portfolio = rounds(target=12)
+    tasks = portfolio.tasks()
     for bound in (11, 12, 7):
-        going.take(next(tasks).task.method, 13, bound)
-    assert going.is_proven
+        portfolio.take(next(tasks).task.method, 13, bound)
+    assert portfolio.is_proven
     assert next(tasks, None) is None
 
 
 def test_nothing_starts_late() -> None:
     """When the time is up, the rest is left out, by name."""
-    going = rounds(seconds=1e-9, started=time.monotonic())
-    assert list(going.tasks()) == []
+    portfolio = rounds(seconds=1e-9, started=time.monotonic())
+    assert list(portfolio.tasks()) == []
     names = ["mean-work", "max-work", "share", "certify", "memetic"]
-    assert going.not_run() == [(name, "the time was up") for name in names]
+    assert portfolio.not_run() == [(name, "the time was up") for name in names]
 
 
 @pytest.mark.parametrize(
@@ -110,35 +111,36 @@ def test_immediate_methods_get_more_time_if_they_need_it(
     """In the first round; what has ended by itself is not run again."""
     immediate = (MethodChoice.of("max-work"), MethodChoice.of("mean-work"))
     plan = MethodPlan(immediate, ((MethodChoice.of("share"),),))
-    going = MethodRounds(
+    portfolio = Portfolio(
         NamedInstance("file", "chain", chain(5, 2)),
+        plan,
         SolvingOptions(plan, RunSettings(100.0, 2**30), StoppedClock(100.0), 1),
         stored=NOTHING,
     )
-    for planned in going.immediate_tasks():
+    for planned in portfolio.immediate_tasks():
         method = MethodChoice.of(planned.task.method).method
         outcome = run_here(planned.task, method, chain(5, 2))
-        going.finished(
+        portfolio.finished(
             planned,
             replace(outcome, status=status, wall_seconds=seconds, bound_certified=bound),
         )
     found = {}
-    for one in going.tasks():
+    for one in portfolio.tasks():
         found[one.task.method] = one.task.time_limit_seconds
-        going.take(one.task.method, None, None)
+        portfolio.take(one.task.method, None, None)
     assert found == limits
 
 
 def test_stopping_wakes_who_waits() -> None:
     """Nobody waits for the end of a round after Ctrl-C."""
-    going = rounds()
-    tasks = going.tasks()
+    portfolio = rounds()
+    tasks = portfolio.tasks()
     for _ in range(3):
         next(tasks)
     ended: list[Any] = []
     thread = threading.Thread(target=lambda: ended.append(next(tasks, None)))
     thread.start()
-    going.stop("Ctrl-C")
+    portfolio.stop("Ctrl-C")
     thread.join(30)
     assert ended == [None]
 
@@ -164,7 +166,7 @@ def test_what_is_stored_is_not_run_again(changes: dict[str, Any], is_known: bool
         "wall_seconds": 0.1, "time_limit_seconds": 20.0, "objective": None, "bound_certified": 6,
     }  # fmt: skip
     stored = pd.DataFrame([{**row, **changes}])
-    going = rounds(1000.0, stored)
-    first = next(going.tasks()).task.method
+    portfolio = rounds(1000.0, stored)
+    first = next(portfolio.tasks()).task.method
     assert (first != "mean-work") == is_known
-    assert going.bound == (6 if is_known else None)
+    assert portfolio.bound == (6 if is_known else None)

@@ -1,10 +1,12 @@
-"""Stores an outcome: a row, its trace, and the documents that the row names."""
+"""Stores outcomes in a results folder: rows, their traces, and the documents that rows name."""
 
+import fcntl
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError
-from boundmark.problems.files import read_regular
+from boundmark.problems.files import open_regular, read_regular
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.labels import Labels, names_of, read_labels
 from boundmark.problems.problem import Instance
@@ -200,3 +202,59 @@ def read_instance(store: ResultStore, sha256: str) -> bytes:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise StoreError(f"{path} was changed; expected the content with the hash that names it.")
     return content
+
+
+@contextmanager
+def storing(
+    source: NamedInstance, directory: Path
+) -> Iterator[Callable[[Sequence[tuple[PlannedTask, Outcome]]], None]]:
+    """Yield a function that stores tasks about one instance, which have ended, in a folder.
+
+    Raises
+    ------
+    StoreError
+        If the folder cannot be used, or another run is writing to it.
+    """
+    with only_writer(directory) as store:
+        store.remove_partial_files()
+        store_beforehand(store, [source])
+        try:
+            yield RowWriter(store).write
+        finally:
+            store.compact()
+
+
+def store_beforehand(store: ResultStore, sources: Iterable[NamedInstance]) -> None:
+    """Store what rows refer to and is known before any task runs: instances, environment."""
+    for source in sources:
+        store_instance(store, source.instance)
+        store_labels(store, source)
+    record = describe_environment()
+    store_environment(store, record)
+    write_durably(store.environment, canonical_json(record).encode())
+
+
+@contextmanager
+def only_writer(directory: Path) -> Iterator[ResultStore]:
+    """Lock a folder before anything in it is read or made, and open it.
+
+    What the last writer has left must not change between opening and locking.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = os.fdopen(open_regular(directory / ".lock", os.O_RDWR | os.O_CREAT), "r+")
+    except OSError as error:
+        raise StoreError(
+            f"{directory} cannot be used as a results folder: {error.strerror}."
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            reason = (
+                "another run is writing to this folder; expected to be the only one"
+                if isinstance(error, BlockingIOError)
+                else f"the folder cannot be locked: {error.strerror}"
+            )
+            raise StoreError(f"{directory}: {reason}.") from error
+        yield ResultStore.create_or_open(directory)

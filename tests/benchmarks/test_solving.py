@@ -6,9 +6,9 @@ import pytest
 from chains import chain
 from command_line import Boundmark
 
-from boundmark.benchmarks.method_rounds import MethodPlan, SolvingOptions
+from boundmark.benchmarks.portfolio import MethodPlan, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
-from boundmark.benchmarks.solve import solve
+from boundmark.benchmarks.solving import solve
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.reports.stored.store import ResultStore
@@ -259,7 +259,7 @@ def test_a_narrow_model_needs_no_processes(
     boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Its optimum is proven in the command's own process, however short the limit; rows tell."""
-    monkeypatch.setattr("boundmark.benchmarks.solve.local_engine", None)
+    monkeypatch.setattr("boundmark.benchmarks.execution.engine.LocalEngine", None)
     out = tmp_path / "out"
     one = ("solve", "onnx-light/squeezenet", "-k", 4, "--time-limit", 0.01, "--out", out)
     answer = json.loads(boundmark(*one, "--json").stdout)
@@ -283,7 +283,7 @@ def test_an_answer_comes_before_any_process(
     def no_engine(workers: int, **settings: bool) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("boundmark.benchmarks.solve.local_engine", no_engine)
+    monkeypatch.setattr("boundmark.benchmarks.execution.engine.LocalEngine", no_engine)
     done = boundmark("solve", "zoo/bert-base", "-k", 4, "--json", check=False)
     answer = json.loads(done.stdout)
     assert answer["certified_bound"] < answer["objective"]
@@ -301,14 +301,14 @@ def test_what_is_not_kept_is_not_stored(tmp_path: Path) -> None:
         workers=1,
     )
     source = NamedInstance("file", "chain", chain(20, 4))
-    with_folder = solve(source, options, tmp_path / "kept")
-    without = solve(source, options, tmp_path / "deleted", is_kept=False)
+    with_folder, kept = solve(source, replace(options, out=tmp_path / "kept"))
+    without, nowhere = solve(source, options)
+    assert (kept, nowhere) == (tmp_path / "kept", None)
     assert without.optimal
     assert replace(without, seconds=0.0) == replace(with_folder, seconds=0.0)
-    assert not (tmp_path / "deleted").exists()
 
 
-def test_immediate_methods_alone_answer(tmp_path: Path) -> None:
+def test_immediate_methods_alone_answer() -> None:
     """Where a problem, of a plug-in say, has no other methods."""
     options = SolvingOptions(
         MethodPlan((MethodChoice.of("balanced-work"), MethodChoice.of("max-work")), ()),
@@ -316,7 +316,7 @@ def test_immediate_methods_alone_answer(tmp_path: Path) -> None:
         WallClock(5.0),
         workers=1,
     )
-    answer = solve(NamedInstance("file", "chain", chain(20, 4)), options, tmp_path / "out")
+    answer, _ = solve(NamedInstance("file", "chain", chain(20, 4)), options)
     assert (answer.objective, answer.certified_bound) == (58, 20)
     assert answer.failures == ()
 

@@ -1,4 +1,4 @@
-"""Run methods in rounds on one engine, and give each its share of the time."""
+"""A portfolio of methods that run in rounds, each with its share of the time that is left."""
 
 import itertools
 import json
@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boundmark.benchmarks.execution.task import Outcome
@@ -23,29 +24,22 @@ from boundmark.problems.problem import Problem
 if TYPE_CHECKING:
     import pandas as pd
 
+    from boundmark.benchmarks.library import Library
 
-@dataclass(frozen=True)
-class TimeShares:
-    """Settings of how methods share the time of a search.
 
-    Attributes
-    ----------
-    round_fraction
-        Largest fraction of the time left that a round gets if others follow it.
-    immediate_seconds
-        Time for each method that runs in the command's own process, and for all of them together
-        before the others begin.
-    shortest_seconds
-        Least time for a method while any is left: quick ones need less.
-    similar_limit
-        Least limit of a stored result, as a fraction of the limit now, for which it counts as one
-        with the same limit.
-    """
+# Largest fraction of the time left that a round gets if others follow it.
+ROUND_FRACTION = 0.5
 
-    round_fraction: float = 0.5
-    immediate_seconds: float = 1.0
-    shortest_seconds: float = 0.2
-    similar_limit: float = 0.75
+# Time for each method that runs in the command's own process, and for all of them together before
+# the others begin.
+IMMEDIATE_SECONDS = 1.0
+
+# Least time for a method while any is left: quick ones need less.
+SHORTEST_SECONDS = 0.2
+
+# Least limit of a stored result, as a fraction of the limit now, for which it counts as one with
+# the same limit.
+SIMILAR_LIMIT = 0.75
 
 
 @dataclass(frozen=True)
@@ -112,30 +106,44 @@ class MethodPlan:
 
 @dataclass(frozen=True)
 class SolvingOptions:
-    """The methods of a search, and their time, memory and processes.
+    """The methods of a search, their time, memory and processes, and what is kept.
 
     Attributes
     ----------
     plan
-        Methods, round after round.
+        Methods, round after round; None for those named in `methods`, or else the problem's default
+        ones.
     settings
         Memory limit of each method, and its seed; the time is the clock's.
     clock
         Wall time of the search.
     workers
         Methods at a time.
-    shares
-        How they share the time.
+    methods
+        Names of methods that are asked for.
+    library
+        What to begin with; None for nothing.
+    out
+        Results folder to keep, whose methods that have had about as much time are not run again;
+        None for none.
+    quiet
+        Whether no progress is shown on standard error.
+    keeps_interrupted
+        Whether a search that Ctrl-C ends is stored in a new folder if there is no other.
     """
 
-    plan: MethodPlan
+    plan: MethodPlan | None
     settings: RunSettings
     clock: WallClock
     workers: int
-    shares: TimeShares = TimeShares()
+    methods: tuple[str, ...] = ()
+    library: "Library | None" = None
+    out: Path | None = None
+    quiet: bool = True
+    keeps_interrupted: bool = False
 
 
-class MethodRounds:
+class Portfolio:
     """Hands out tasks until the optimum is proven or the time is up; threads may share it.
 
     Each round starts when all tasks before it have ended. A task's limit is its share of the time
@@ -174,6 +182,7 @@ class MethodRounds:
     def __init__(
         self,
         source: NamedInstance,
+        plan: MethodPlan,
         options: SolvingOptions,
         *,
         stored: "pd.DataFrame | None",
@@ -182,7 +191,7 @@ class MethodRounds:
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
-        self._immediate, self._rounds = options.plan.immediate, options.plan.rounds
+        self._immediate, self._rounds = plan.immediate, plan.rounds
         self._done: list[MethodChoice] = []
         self._immediate_seconds = 0.0
         self._settings = options.settings
@@ -190,7 +199,6 @@ class MethodRounds:
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
         self._stored = stored
         self._workers = options.workers
-        self._shares = options.shares
         self._on_change = on_change
         self._changed = threading.Condition(threading.RLock())
         self._waiting: list[MethodChoice] = []
@@ -205,6 +213,11 @@ class MethodRounds:
     def rounds(self) -> int:
         """Number of rounds that there are at most."""
         return len(self._rounds)
+
+    @property
+    def immediate_names(self) -> list[str]:
+        """Names of the methods that run in the command's own process."""
+        return [choice.method.name for choice in self._immediate]
 
     @property
     def to_come(self) -> list[list[str]]:
@@ -223,10 +236,10 @@ class MethodRounds:
         those that were ended.
         """
         for choice in self._immediate:
-            limit = min(self._shares.immediate_seconds, self.clock.seconds)
+            limit = min(IMMEDIATE_SECONDS, self.clock.seconds)
             if self.is_proven or self.why_stopped:
                 return
-            if self._immediate_seconds >= self._shares.immediate_seconds:
+            if self._immediate_seconds >= IMMEDIATE_SECONDS:
                 self._postpone(choice)
             elif not self._is_known(choice, limit):
                 self.tried.append(choice.method.name)
@@ -315,10 +328,10 @@ class MethodRounds:
         """Return the seconds that the next method of this round may use."""
         left = self.clock.for_methods()
         if self.round < len(self._rounds):
-            left *= self._shares.round_fraction
+            left *= ROUND_FRACTION
         # As many run at a time as there are workers; the one in question is one of them.
         share = left / math.ceil((1 + len(self._waiting)) / self._workers)
-        return round(max(share, self._shares.shortest_seconds), 3)
+        return round(max(share, SHORTEST_SECONDS), 3)
 
     def _is_known(self, choice: MethodChoice, limit: float) -> bool:
         """Whether the folder has what a method would find; then it is taken from there."""
@@ -339,7 +352,7 @@ class MethodRounds:
             & (rows["status"] == "ok")
         ]
         ended_early = rows["wall_seconds"] < 0.9 * rows["time_limit_seconds"]
-        had_time = rows["time_limit_seconds"] >= self._shares.similar_limit * limit
+        had_time = rows["time_limit_seconds"] >= SIMILAR_LIMIT * limit
         rows = rows[ended_early | had_time]
         for cost in rows["objective"].dropna():
             self.take(method.name, int(cost), None)

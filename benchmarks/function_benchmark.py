@@ -10,9 +10,8 @@ import pandas as pd
 
 from boundmark.benchmarks.api import MEMORY_GIB
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in
-from boundmark.benchmarks.engines import local_engine
+from boundmark.benchmarks.execution.engine import LocalEngine, worker_count
 from boundmark.benchmarks.execution.in_process import run_here
-from boundmark.benchmarks.execution.local_engine import LocalEngine
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.grading.given_solution import solution_of_rows
 from boundmark.benchmarks.grading.solution_file import written_solution
@@ -126,7 +125,7 @@ def benchmark(
         memory_limit_gib=MEMORY_GIB,
         seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
     )
-    engine = local_engine(workers)
+    engine = LocalEngine(worker_count(workers))
     names = names_in("against", against)
     check_flags(quiet=quiet)
     check_parameter_names(benchmark, parameters)

@@ -9,8 +9,8 @@ import pytest
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.model import named_instance
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
-from boundmark.benchmarks.rows import RowWriter
 from boundmark.benchmarks.settings import RunSettings
+from boundmark.benchmarks.storing import RowWriter
 from boundmark.benchmarks.suite import MethodChoice
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.store import ResultStore

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from boundmark.benchmarks import machine_speed
-from boundmark.benchmarks.machine_speed import MachineSpeed
+from boundmark.benchmarks import runner
+from boundmark.benchmarks.runner import MachineSpeed
 from boundmark.reports.stored.machine import reference_seconds
 from boundmark.reports.stored.store import ResultStore
 
@@ -32,7 +32,7 @@ def test_only_tasks_of_this_machine_are_followed(tmp_path: Path) -> None:
 def test_measurements_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the time between them has passed, there is one more, after those before."""
     times = iter([0.25, 0.5])
-    monkeypatch.setattr(machine_speed, "reference_seconds", lambda: next(times))
+    monkeypatch.setattr(runner, "reference_seconds", lambda: next(times))
     store = ResultStore.create_or_open(tmp_path)
     speed = MachineSpeed(store, seconds_between=0.0)
     for _ in range(2):
@@ -42,4 +42,4 @@ def test_measurements_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_reference_task_takes_time() -> None:
     """Of the CPU, in seconds."""
-    assert machine_speed.reference_seconds() > 0
+    assert runner.reference_seconds() > 0
