@@ -57,7 +57,6 @@ WORSE = 1
     "--baseline", metavar="METHOD", show_default="the problem's usual one",
     help="With --noise, method whose solution the lead is over.",
 )  # fmt: skip
-@click.option("--against", metavar="METHOD", hidden=True)
 def evaluate(
     model: str,
     solution: Path,
@@ -66,7 +65,6 @@ def evaluate(
     noise: tuple[float, ...],
     draws: int | None,
     baseline: str | None,
-    against: str | None,
     request: SolvingRequest,
 ) -> None:
     """Grade a solution of your own: its cost and its gap.
@@ -92,9 +90,6 @@ def evaluate(
 
     settings = request.settings()
     _check_options(max_gap, bounds, request.methods)
-    if against is not None:
-        click.echo("note: --against is called --baseline now; the old name will go", err=True)
-        baseline = baseline or against
     if not noise and baseline is not None:
         raise click.UsageError("--baseline is given without --noise; expected both.")
     number = draws_of(noise, draws)
