@@ -251,7 +251,7 @@ def _notes(program: Program, calls: Calls, times: CallTimes) -> Iterator[str]:
     if rest:
         yield (
             f"{len(rest)} calls of the program are part of no operator, such as those that compute "
-            f"constants; they took {sum(map(median, rest)) / 1e6:,.3f} ms together."
+            f"constants; they took {sum(median(row) for row in rest) / 1e6:,.3f} ms together."
         )
     if not times.whole:
         yield "The whole model could not be timed in one piece."
