@@ -26,8 +26,7 @@ from boundmark.benchmarks.cli.solving import (
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.grading import GivenSolution
-    from boundmark.benchmarks.robustness import Robustness
+    from boundmark.benchmarks.grading import GivenSolution, Robustness
     from boundmark.benchmarks.wall_clock import WallClock
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
@@ -82,9 +81,8 @@ def evaluate(
     drawn at random around their values: how the cost changes, and what is left of the lead over the
     baseline.
     """
-    from boundmark.benchmarks.grading import instance_and_solution
+    from boundmark.benchmarks.grading import instance_and_solution, robustness
     from boundmark.benchmarks.presentation import print_answer, print_json, print_losses
-    from boundmark.benchmarks.robustness import robustness
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
