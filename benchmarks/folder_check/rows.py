@@ -9,7 +9,7 @@ exit and times can be those of one task. Who forges all of them alike is not not
 import json
 import math
 import signal
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -20,7 +20,7 @@ from boundmark.benchmarks.execution.fork_server import LOOK_SECONDS, PATIENCE_SE
 from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
 from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS
 from boundmark.benchmarks.execution.task import Task, producer_of
-from boundmark.benchmarks.folder_check.documents import DIGEST, Documents
+from boundmark.benchmarks.folder_check.documents import DIGEST, CheckedFind, Documents, Shelf
 from boundmark.problems.method import Kind
 from boundmark.reports.stored.statuses import STATUSES
 
@@ -43,7 +43,8 @@ def row_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
         yield f"method_kind is {_short(row['method_kind'])}; expected one of {', '.join(KINDS)}"
     yield from _identity_faults(row)
     yield from _instance_faults(row, documents)
-    yield from _solution_faults(row, documents)
+    columns = ("objective", "solution_sha256")
+    yield from _document_faults(row, columns, "solution", documents.solutions)
     yield from _certificate_faults(row, documents)
     yield from _environment_faults(row, documents)
     claimed = row["bound_claimed"]
@@ -126,32 +127,10 @@ def _instance_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[s
         )
 
 
-def _solution_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
-    yield from _document_faults(
-        row,
-        ("objective", "solution_sha256", "solution"),
-        documents.solutions.fault,
-        lambda digest: (
-            documents.solutions.accepted[digest].instance_sha256,
-            documents.solutions.accepted[digest].objective,
-            documents.solutions.accepted[digest].producer,
-        ),
-    )
-
-
 def _certificate_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
-    certificates = documents.certificates
-    yield from _document_faults(
-        row,
-        ("bound_certified", "certificate_sha256", "certificate"),
-        certificates.fault,
-        lambda digest: (
-            certificates.accepted[digest].instance_sha256,
-            certificates.accepted[digest].bound,
-            certificates.accepted[digest].producer,
-        ),
-    )
-    known = certificates.accepted.get(row["certificate_sha256"])
+    columns = ("bound_certified", "certificate_sha256")
+    yield from _document_faults(row, columns, "certificate", documents.certificates)
+    known = documents.certificates.accepted.get(row["certificate_sha256"])
     if known is not None and row["bound_kind"] != known.kind:
         yield f"bound_kind is {_short(row['bound_kind'])}; its certificate's is {known.kind!r}"
     is_claimed = row["bound_claimed"] is not None
@@ -160,12 +139,9 @@ def _certificate_faults(row: Mapping[str, Any], documents: Documents) -> Iterato
 
 
 def _document_faults(
-    row: Mapping[str, Any],
-    names: tuple[str, str, str],
-    fault_of: Callable[[str], str | None],
-    facts_of: Callable[[str], tuple[str, int, str | None]],
+    row: Mapping[str, Any], columns: tuple[str, str], what: str, shelf: Shelf[CheckedFind]
 ) -> Iterator[str]:
-    value_column, hash_column, what = names
+    value_column, hash_column = columns
     value, digest = row[value_column], row[hash_column]
     if value is None and digest is None:
         return
@@ -173,18 +149,19 @@ def _document_faults(
         missing, given = sorted((value_column, hash_column), key=lambda name: row[name] is not None)
         yield f"{given} is given and {missing} is missing; expected both or neither"
         return
-    fault = _hash_fault(hash_column, digest) or fault_of(digest)
+    fault = _hash_fault(hash_column, digest) or shelf.fault(digest)
     if fault:
         yield f"its {what} cannot be used: {fault}"
         return
-    owner, found, producer = facts_of(digest)
-    if owner != row["instance_sha256"]:
+    found = shelf.accepted[digest]
+    if found.instance_sha256 != row["instance_sha256"]:
         yield f"its {what} is about another instance"
-    if value != found:
-        yield f"{value_column} is {_short(value)}; its {what} has {found}"
+    if value != found.value:
+        yield f"{value_column} is {_short(value)}; its {what} has {found.value}"
     expected = producer_of(row["method"], row["method_version"])
-    if producer != expected:
-        told = "names no producer" if producer is None else f"was found by {_short(producer)}"
+    if found.producer != expected:
+        by = found.producer
+        told = "names no producer" if by is None else f"was found by {_short(by)}"
         yield f"its {what} {told}; expected {_short(expected)}, the row's method and its version"
 
 
