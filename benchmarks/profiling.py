@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boundmark.benchmarks.arguments import check_flags, path_of
-from boundmark.benchmarks.environment import cpu_name
+from boundmark.benchmarks.environment import Gpu, cpu_name, gpu
 from boundmark.benchmarks.operator_times import Profile
+from boundmark.benchmarks.runtimes import tool_profiles, torch_compiled, torch_times
 from boundmark.benchmarks.runtimes.measured import Measured
-from boundmark.benchmarks.runtimes.nvidia_smi import Gpu, gpu
-from boundmark.benchmarks.runtimes.onnx_models import RUNTIMES, check_names, measured_times
+from boundmark.benchmarks.runtimes.onnx_times import RUNTIMES, check_names, measured_times
+from boundmark.benchmarks.runtimes.torch_execution import runnable
 from boundmark.benchmarks.settings import bounded_integer
 from boundmark.datasets.file_format import NO_DIMS
+from boundmark.datasets.onnx_file import load
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import (
     Cluster,
@@ -185,8 +187,6 @@ def _runtime(path: Path | None, asked: str | None) -> str:
 
 
 def _with_onnx(path: Path, base: str | None, settings: _Settings) -> Profile:
-    from boundmark.datasets.onnx_file import load
-
     title = RUNTIMES[settings.runtime].version()
     graph = load(path, settings.dims)
     device = _base(base)
@@ -205,9 +205,6 @@ def _with_onnx(path: Path, base: str | None, settings: _Settings) -> Profile:
 def _with_torch(
     net: Any, example_inputs: Any, name: str, base: str | None, settings: _Settings
 ) -> Profile:
-    from boundmark.benchmarks.runtimes import torch_compiled, torch_times
-    from boundmark.benchmarks.runtimes.torch_execution import runnable
-
     program = runnable(net, example_inputs, settings.torch_device)
     import torch
 
@@ -218,9 +215,7 @@ def _with_torch(
     measured = measure(program, settings.repeats, settings.threads)
     machine = _Machine.of(None, settings.threads)
     if on_gpu:
-        from boundmark.benchmarks.runtimes.torch_cuda import gpu_of
-
-        machine = _Machine.of(gpu_of(program.device) or Gpu(title, None, None), None)
+        machine = _Machine.of(torch_times.gpu_of(program.device) or Gpu(title, None, None), None)
     runtime = f"PyTorch {torch.__version__}"
     return _profile(name, program.graph, measured, device, settings, runtime, machine)
 
@@ -234,20 +229,14 @@ def _with_trace(
     dims: Mapping[str, int],
 ) -> Profile:
     """Return the times that another tool has recorded."""
-    from boundmark.benchmarks.runtimes import tool_profiles
-
     is_onnx = isinstance(net, Path) and _runtime(net, None) != TORCH
     kind = ONNXRUNTIME_PROFILE if is_onnx else TORCH_TRACE
     events = tool_profiles.read_events(trace, (kind,))
     if is_onnx:
-        from boundmark.datasets.onnx_file import load
-
         graph = load(net, dims)
         with naming(trace):
             recorded = tool_profiles.onnxruntime_times(events, graph)
     else:
-        from boundmark.benchmarks.runtimes.torch_execution import runnable
-
         program = runnable(net, example_inputs, "meta")
         graph = program.graph
         with naming(trace):

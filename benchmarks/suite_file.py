@@ -1,6 +1,5 @@
 """Read suites from TOML files, shipped or written by users."""
 
-import logging
 import os
 import tomllib
 from collections.abc import Mapping
@@ -51,12 +50,6 @@ def part_names() -> tuple[str, ...]:
     """Return the names of the parts of these suites, e.g. ``nightly/proofs``."""
     folders = sorted((path for path in _shipped().iterdir() if path.is_dir()), key=str)
     return tuple(f"{folder.name}/{name}" for folder in folders for name in _names_in(folder))
-
-
-def renamed() -> dict[str, str]:
-    """Return the present names of suites of earlier versions; to go with version 0.3."""
-    lines = (_shipped() / "renamed.txt").read_text().splitlines()
-    return dict(line.split() for line in lines)
 
 
 def _names_in(folder: Any) -> tuple[str, ...]:
@@ -125,12 +118,6 @@ def parse_suite(
 def _read(name: str, folder: Path | None = None) -> "_Reader":
     """Return the table of a shipped suite, or of a file, relative to a folder if one is given."""
     if not name.endswith(".toml"):
-        called = renamed().get(name, name)
-        if called != name:
-            logging.getLogger("boundmark").warning(
-                "note: suite %s is called %s now; the old name will go", name, called
-            )
-            name = called
         known = dict.fromkeys((*suite_names(), *part_names()))
         if name not in known and os.path.exists(name):
             raise InvalidInputError(

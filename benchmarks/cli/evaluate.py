@@ -27,8 +27,7 @@ from boundmark.benchmarks.cli.request import (
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.grading import GivenSolution
-    from boundmark.benchmarks.robustness import Robustness
+    from boundmark.benchmarks.grading import GivenSolution, Robustness
     from boundmark.benchmarks.wall_clock import WallClock
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
@@ -58,7 +57,6 @@ WORSE = 1
     "--baseline", metavar="METHOD", show_default="the problem's usual one",
     help="With --noise, method whose solution the lead is over.",
 )  # fmt: skip
-@click.option("--against", metavar="METHOD", hidden=True)
 def evaluate(
     model: str,
     solution: Path,
@@ -67,7 +65,6 @@ def evaluate(
     noise: tuple[float, ...],
     draws: int | None,
     baseline: str | None,
-    against: str | None,
     request: SolvingRequest,
 ) -> None:
     """Grade a solution of your own: its cost and its gap.
@@ -86,16 +83,12 @@ def evaluate(
     baseline.
     """
     from boundmark.benchmarks.answer import print_answer, print_json, print_losses
-    from boundmark.benchmarks.grading import instance_and_solution
-    from boundmark.benchmarks.robustness import robustness
+    from boundmark.benchmarks.grading import instance_and_solution, robustness
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
     settings = request.settings()
     _check_options(max_gap, bounds, request.methods)
-    if against is not None:
-        click.echo("note: --against is called --baseline now; the old name will go", err=True)
-        baseline = baseline or against
     if not noise and baseline is not None:
         raise click.UsageError("--baseline is given without --noise; expected both.")
     number = draws_of(noise, draws)

@@ -7,20 +7,16 @@ from typing import Any
 import click
 
 from boundmark.benchmarks import wall_clock
-from boundmark.benchmarks.cli.compare import baseline, compare
-from boundmark.benchmarks.cli.conformance import conformance
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
+from boundmark.benchmarks.cli.folders import baseline, compare, merge, query, verify
 from boundmark.benchmarks.cli.graphs import export_graph, show
 from boundmark.benchmarks.cli.library import library
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
-from boundmark.benchmarks.cli.merge import merge
 from boundmark.benchmarks.cli.profile import profile
-from boundmark.benchmarks.cli.query import query
 from boundmark.benchmarks.cli.report import report
-from boundmark.benchmarks.cli.run import run
+from boundmark.benchmarks.cli.run import conformance, run
 from boundmark.benchmarks.cli.solve import solve
-from boundmark.benchmarks.cli.verify import verify
 from boundmark.benchmarks.interruption import heeding_sigterm
 from boundmark.problems.errors import BoundmarkError
 

@@ -178,7 +178,7 @@ def recipe(directory: Path | None, name: str, what: str | None) -> None:
     NAME is the beginning of the entry's name or of its instance's hash. Store what is printed as
     FILE.toml, and run it with `boundmark run FILE.toml --out DIR`.
     """
-    from boundmark.benchmarks.library.recipe import recipe as suite_of
+    from boundmark.benchmarks.library.entry import recipe as suite_of
     from boundmark.problems.errors import InvalidInputError
 
     entry = _library(directory).named(name)

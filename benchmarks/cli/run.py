@@ -1,5 +1,6 @@
-"""`boundmark run`: a suite into a results folder."""
+"""`boundmark run` and `conformance`: a suite, and what is asked of a method."""
 
+import json
 import os
 import sys
 from contextlib import suppress
@@ -246,3 +247,39 @@ def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
             f"{len(change.bounds)} bounds improved of {change.known} known"
         )
     return [line for line in lines if line]
+
+
+@click.command()
+@click.argument("method")
+@click.option(
+    "--seconds", type=SECONDS, default=5.0, show_default=True,
+    help="Wall-clock limit of each task, in seconds.",
+)  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), show_default="one per CPU",
+              help="Number of tasks that run at a time.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def conformance(method: str, seconds: float, workers: int | None, as_json: bool) -> None:
+    """Test METHOD on tiny instances whose optimum is known.
+
+    docs/extending.md lists what is tested. The exit code is 1 if METHOD fails a test.
+    """
+    from boundmark.benchmarks.conformance import MOST_TOLD, verdicts
+    from boundmark.benchmarks.terminal import echo
+
+    found = verdicts(method, seconds=seconds, workers=workers)
+    if as_json:
+        listed = [{"asked": one.asked, "failures": list(one.failures)} for one in found]
+        click.echo(json.dumps({"method": method, "verdicts": listed}, indent=2))
+    else:
+        for one in found:
+            echo(f"{'fails' if one.failures else 'ok':6} {one.asked}")
+            for failure in one.failures[:MOST_TOLD]:
+                echo(f"         {failure}")
+            if len(one.failures) > MOST_TOLD:
+                echo(f"         and {len(one.failures) - MOST_TOLD} more")
+    failed = sum(bool(one.failures) for one in found)
+    if not as_json:
+        how = f"does not conform: {failed} of {len(found)}" if failed else "conforms"
+        echo(f"{method} {how}")
+    if failed:
+        sys.exit(1)

@@ -54,22 +54,21 @@ class CheckedInstance:
 
 
 @dataclass(frozen=True)
-class CheckedSolution:
-    """An accepted solution: its instance, recomputed cost, and producer if it names one."""
+class CheckedFind:
+    """An accepted solution or certificate: its instance, and its recomputed cost or proven bound.
+
+    Attributes
+    ----------
+    producer
+        None for a solution that names none.
+    kind
+        Of a certificate; empty for a solution.
+    """
 
     instance_sha256: str
-    objective: int
+    value: int
     producer: str | None
-
-
-@dataclass(frozen=True)
-class CheckedCertificate:
-    """An accepted certificate: its instance, the bound that it proves, and its producer."""
-
-    instance_sha256: str
-    kind: str
-    bound: int
-    producer: str
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,8 +96,8 @@ class Documents:
     """
 
     instances: Shelf[CheckedInstance] = field(default_factory=Shelf)
-    solutions: Shelf[CheckedSolution] = field(default_factory=Shelf)
-    certificates: Shelf[CheckedCertificate] = field(default_factory=Shelf)
+    solutions: Shelf[CheckedFind] = field(default_factory=Shelf)
+    certificates: Shelf[CheckedFind] = field(default_factory=Shelf)
     environments: Shelf[str] = field(default_factory=Shelf)
 
 
@@ -110,15 +109,15 @@ def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
     yield from _check_all(directory / "instances", documents.instances, _instance)
     instances = documents.instances
 
-    def solution(document: dict[str, Any], digest: str) -> CheckedSolution:
+    def solution(document: dict[str, Any], digest: str) -> CheckedFind:
         owner = _owner(document, instances)
         objective = checker.check_solution(dict(instances.accepted[owner].document), document)
-        return CheckedSolution(owner, objective, document.get("producer"))
+        return CheckedFind(owner, objective, document.get("producer"))
 
-    def certificate(document: dict[str, Any], digest: str) -> CheckedCertificate:
+    def certificate(document: dict[str, Any], digest: str) -> CheckedFind:
         owner = _owner(document, instances)
         checker.check_certificate(dict(instances.accepted[owner].document), document)
-        return CheckedCertificate(owner, document["kind"], document["bound"], document["producer"])
+        return CheckedFind(owner, document["bound"], document["producer"], document["kind"])
 
     yield from _check_all(directory / "solutions", documents.solutions, solution)
     yield from _check_all(directory / "certificates", documents.certificates, certificate)

@@ -108,7 +108,8 @@ def add_results(
     InvalidInputError
         If `by` has not agreed to the library's licence, or an entry is damaged.
     StoreError
-        If the folder holds no results, a cost is below a bound, or the library would be too large.
+        If the folder holds no results, a cost is below a bound, the library would be too large, or
+        what is better was found by code that was not committed.
     """
     if by not in library.facts.contributors:
         raise InvalidInputError(
@@ -282,7 +283,14 @@ class _Adding:
 
     def _find(self, row: Mapping[Any, Any], value: int, digests: list[str]) -> Find:
         record = self._environment(str(row["environment_sha256"]))
-        commit = str(record.get("commit") or "")
+        commit = commit_of(record)
+        if commit.endswith("+"):
+            raise StoreError(
+                f"{self._store.directory}: {row['dataset']}/{row['instance']} was treated by code "
+                f"with changes since commit {commit[:12].rstrip('+')} that were not committed, so "
+                "that nobody can do it again; commit them, run the suite into a new folder, and "
+                "add that. Nothing is added."
+            )
         return Find(
             value=value,
             sha256=digests[0],
@@ -296,7 +304,7 @@ class _Adding:
             threads=int(row["threads"]),
             check_seconds=round(float(row["verify_seconds"]), 1),
             boundmark=str(record.get("libraries", {}).get("boundmark", "")),
-            commit=commit + "+" * bool(commit and record.get("dirty")),
+            commit=commit,
             date=row["started_at"].strftime("%Y-%m-%d"),
             by=self._by,
         )
@@ -307,6 +315,12 @@ class _Adding:
         except (FileNotFoundError, StoreError):
             return {}
         return record if isinstance(record, dict) else {}
+
+
+def commit_of(record: Mapping[str, Any]) -> str:
+    """Return the commit in a record of a run's environment, as `Find` has it."""
+    commit = str(record.get("commit") or "")
+    return commit + "+" * bool(commit and record.get("dirty"))
 
 
 def _is_better(what: What, value: int, known: int) -> bool:

@@ -14,21 +14,11 @@ from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.accepted import Accepted
 
+# Largest part of a search's time limit that checking a certificate of the library may take.
+CHECK_PART = 0.25
 
-@dataclass(frozen=True)
-class CheckTime:
-    """Settings of how much time a search may spend on checking the library's certificates.
-
-    Attributes
-    ----------
-    fraction
-        Largest fraction of the time limit that a check may take.
-    slower
-        Factor by which this machine may be slower than the one that the library's times are of.
-    """
-
-    fraction: float = 0.25
-    slower: float = 2.0
+# Factor by which this machine may be slower than the one that the library's times are of.
+SLOWER = 2.0
 
 
 @dataclass(frozen=True)
@@ -78,7 +68,6 @@ def known_results(
     library: Library,
     instance: Instance,
     seconds: float,
-    check_time: CheckTime = CheckTime(),
 ) -> KnownResults | None:
     """Return a library's checked results of an instance; None if it has no entry.
 
@@ -89,18 +78,12 @@ def known_results(
     seconds
         Time limit of the search that begins with it. Certificates whose check took a large part of
         that, where they were found, are left out.
-    check_time
-        How large a part that is.
     """
     try:
         entry = library.find(instance.problem, instance.sha256)
-        return (
-            None
-            if entry is None
-            else _checked(
-                library, entry, instance, seconds * check_time.fraction / check_time.slower
-            )
-        )
+        if entry is None:
+            return None
+        return _checked(library, entry, instance, seconds * CHECK_PART / SLOWER)
     except (BoundmarkError, checker.Rejected) as error:
         return KnownResults(None, None, None, None, f"nothing, because of an error: {error}")
 

@@ -44,28 +44,35 @@ def read_schedule(
     return found.layout, starts
 
 
-@click.command()
-@click.argument("instance", type=PATH)
-@click.argument("solution", type=PATH)
-@click.option(
+micro_batches_option = click.option(
     "--micro-batches",
     type=click.IntRange(min=1),
     help="Number of micro-batches; by default, that of the instance.",
 )
-@click.option(
-    "--transfer", type=click.IntRange(0, 2**53), default=0, show_default=True, metavar="TICKS",
-    help="Time that a tensor takes from one device to another, in ticks.",
-)  # fmt: skip
-@click.option(
+
+blocking_option = click.option(
     "--blocking",
     is_flag=True,
     help="Let devices wait while they send and receive; by default, they compute meanwhile.",
 )
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.command()
+@click.argument("instance", type=PATH)
+@click.argument("solution", type=PATH)
+@micro_batches_option
+@click.option(
+    "--transfer", type=click.IntRange(0, 2**53), default=0, show_default=True, metavar="TICKS",
+    help="Time that a tensor takes from one device to another, in ticks.",
+)  # fmt: skip
+@blocking_option
 @click.option(
     "--instructions", metavar="FILE", type=FILE,
     help="Write the instruction list of each device to this JSON file.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def simulate(
     instance: Path,
     solution: Path,
@@ -149,16 +156,8 @@ def _print(program: "Program", done: "Simulation") -> None:
 @click.command()
 @click.argument("instance", type=PATH)
 @click.argument("solution", type=PATH)
-@click.option(
-    "--micro-batches",
-    type=click.IntRange(min=1),
-    help="Number of micro-batches; by default, that of the instance.",
-)
-@click.option(
-    "--blocking",
-    is_flag=True,
-    help="Let devices wait while they send and receive; by default, they compute meanwhile.",
-)
+@micro_batches_option
+@blocking_option
 @click.option(
     "--tick", type=click.FloatRange(min=0), default=0.0, show_default=True, metavar="SECONDS",
     help="Duration of a tick, in seconds; 0 runs as fast as possible.",
@@ -172,7 +171,7 @@ def _print(program: "Program", done: "Simulation") -> None:
     "--timeout", type=SECONDS, default=60.0, show_default=True,
     metavar="SECONDS", help="Stop the processes after this many seconds, and report them as stuck.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def execute(
     instance: Path,
     solution: Path,

@@ -5,12 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from boundmark.benchmarks.pipeline.stage_files import CutModel, GivenPartition
-    from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings, StageTimes
-    from boundmark.benchmarks.pipeline.torch_stages import TorchSettings
+from rich.table import Table
+
+from boundmark.benchmarks.environment import cpu_name
+from boundmark.benchmarks.pipeline import stage_times, torch_stages
+from boundmark.benchmarks.pipeline.stage_files import CutModel, GivenPartition, is_available
+from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings, StageTimes
+from boundmark.benchmarks.pipeline.torch_stages import TorchSettings
+from boundmark.benchmarks.runtimes.torch_execution import runnable
+from boundmark.benchmarks.terminal import echo, print_table
+from boundmark.problems.errors import MissingFileError
+from boundmark.problems.pipeline.instance import stage_costs, stage_work
 
 # A stage that takes so much longer while the others run shares something with them.
 SLOWED = 1.25
@@ -42,10 +49,8 @@ class Predicted:
     costs: str
 
     @classmethod
-    def of(cls, given: "GivenPartition", numbers: Sequence[int]) -> "Predicted":
+    def of(cls, given: GivenPartition, numbers: Sequence[int]) -> "Predicted":
         """Return what some stages of a partition are predicted to take."""
-        from boundmark.problems.pipeline.instance import stage_costs, stage_work
-
         graph, k, stages = given.instance.graph, given.instance.k, given.partition.stages
         work, cost = stage_work(graph, stages, k), stage_costs(graph, stages, k)
         return cls(
@@ -86,8 +91,8 @@ class Comparison:
     """Predicted and measured times of stages that run as a pipeline of processes."""
 
     predicted: Predicted
-    times: "StageTimes"
-    settings: "MeasurementSettings"
+    times: StageTimes
+    settings: MeasurementSettings
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
@@ -106,9 +111,6 @@ class Comparison:
 
     def print(self) -> None:
         """Print a line for each stage, and conclusions below."""
-        from boundmark.benchmarks.environment import cpu_name
-        from boundmark.benchmarks.terminal import echo
-
         times, numbers = self.times, self.predicted.numbers
         echo(
             f"onnxruntime on {cpu_name()}: {len(numbers)} stages, {self.settings.threads} "
@@ -136,8 +138,6 @@ class Comparison:
 
     def sentences(self) -> list[str]:
         """Return where predictions hold and where they do not, a sentence each."""
-        from boundmark.benchmarks.pipeline.stage_times import sharing
-
         times, predicted = self.times, self.predicted
         found = [
             f"a result every {times.period / 1000:,.0f} us; {predicted.slowest}",
@@ -165,7 +165,7 @@ class Comparison:
                 f"over {SLOWED - 1:.0%} longer while the others run, which costs do not know of: "
                 f"stage{plural} {', '.join(map(str, slowed))}"
             )
-        return found + _busy(times.load) + sharing(predicted.numbers, times.processors)
+        return found + _busy(times.load) + stage_times.sharing(predicted.numbers, times.processors)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class TorchComparison:
     runtime: str
     times: tuple[int, ...]
     launched: tuple[int, ...]
-    settings: "TorchSettings"
+    settings: TorchSettings
     load: float
 
     @property
@@ -213,8 +213,6 @@ class TorchComparison:
 
     def print(self) -> None:
         """Print a line for each stage, and conclusions below."""
-        from boundmark.benchmarks.terminal import echo
-
         predicted = self.predicted
         how = "compiled by itself" if self.settings.is_compiled else "operator by operator"
         echo(f"{self.runtime}: {len(predicted.numbers)} stages one after another, each {how}")
@@ -260,9 +258,6 @@ def _busy(load: float) -> list[str]:
 
 
 def _print(columns: Sequence[str], rows: Sequence[Sequence[str]], sentences: Sequence[str]) -> None:
-    from rich.table import Table
-
-    from boundmark.benchmarks.terminal import echo, print_table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
@@ -278,7 +273,7 @@ def _with_share(values: Sequence[int], at: int, scale: int) -> str:
     return f"{values[at] / scale:,.0f} ({values[at] / max(1, *values):.0%})"
 
 
-def compared(cut: "CutModel", paths: Sequence[Path], settings: "MeasurementSettings") -> Comparison:
+def compared(cut: CutModel, paths: Sequence[Path], settings: MeasurementSettings) -> Comparison:
     """Run the stages in ONNX files, and return their times beside those predicted.
 
     Raises
@@ -286,20 +281,18 @@ def compared(cut: "CutModel", paths: Sequence[Path], settings: "MeasurementSetti
     BoundmarkError
         If onnxruntime is not installed, or a stage cannot be run.
     """
-    from boundmark.benchmarks.pipeline.stage_files import is_available
-    from boundmark.benchmarks.pipeline.stage_times import measure_stages
-    from boundmark.problems.errors import MissingFileError
-
     if not is_available():
         raise MissingFileError(
             "onnxruntime is not installed; pip install 'boundmark[onnxruntime]'."
         )
     numbers = [one.stage for one in cut.models]
-    return Comparison(Predicted.of(cut.given, numbers), measure_stages(paths, settings), settings)
+    return Comparison(
+        Predicted.of(cut.given, numbers), stage_times.measure_stages(paths, settings), settings
+    )
 
 
 def compared_with_torch(
-    model: Path, given: "GivenPartition", settings: "TorchSettings"
+    model: Path, given: GivenPartition, settings: TorchSettings
 ) -> TorchComparison:
     """Run the stages of a program of torch.export, and return their times beside those predicted.
 
@@ -308,16 +301,12 @@ def compared_with_torch(
     BoundmarkError
         If torch or the device is not there, or a stage cannot be compiled or run.
     """
-    from boundmark.benchmarks.environment import cpu_name
-    from boundmark.benchmarks.pipeline.torch_stages import cut_program, measure_stages
-    from boundmark.benchmarks.runtimes.torch_execution import runnable
-
     load = os.getloadavg()[0]
     program = runnable(model, device=settings.device)
     import torch
 
-    stages = cut_program(program, given.partition.stages.tolist())
-    found = measure_stages(program, stages, settings)
+    stages = torch_stages.cut_program(program, given.partition.stages.tolist())
+    found = torch_stages.measure_stages(program, stages, settings)
     place = f"{cpu_name()}, {settings.threads} thread(s)"
     if program.device.type == "cuda":
         place = torch.cuda.get_device_name(program.device)

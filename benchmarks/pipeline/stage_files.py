@@ -6,14 +6,19 @@ needs something from another one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    from boundmark.datasets.pipeline.onnx_split import StageModel
-    from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.benchmarks.grading import instance_and_solution
+from boundmark.datasets.pipeline.onnx_split import StageModel, split_model
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.instance import in_pipeline_order
+from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
+from boundmark.problems.placement.schedule import PlacementSchedule, segments
 
 # Of a file; larger models keep their weights beside them.
 LARGEST_MODEL = 2**30
@@ -33,8 +38,8 @@ class GivenPartition:
         What was taken for granted, as sentences.
     """
 
-    instance: "PipelineInstance"
-    partition: "Partition"
+    instance: PipelineInstance
+    partition: Partition
     costs: str
     notes: tuple[str, ...]
 
@@ -54,10 +59,6 @@ class GivenPartition:
         InvalidInputError
             If the solution is no partition of the model.
         """
-        from boundmark.benchmarks.grading import instance_and_solution
-        from boundmark.problems.pipeline import Partition, PipelineInstance
-        from boundmark.problems.pipeline.instance import in_pipeline_order
-
         given = instance_and_solution(
             str(model), solution, {} if k is None else {"k": k}, "pipeline", device, dims
         )
@@ -83,7 +84,7 @@ class CutModel:
     """
 
     given: GivenPartition
-    models: "Sequence[StageModel]"
+    models: Sequence[StageModel]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -106,8 +107,6 @@ def cut_stages(
     InvalidInputError
         If the model is no ONNX file, or the solution no partition of it.
     """
-    from boundmark.datasets.pipeline.onnx_split import split_model
-
     _refuse_other_than_onnx(model)
     given = GivenPartition.read(model, solution, k, device, dims)
     names = given.instance.graph.names
@@ -130,7 +129,7 @@ class CutPlacement:
     """
 
     devices: tuple[str, ...]
-    models: "Sequence[StageModel]"
+    models: Sequence[StageModel]
     notes: tuple[str, ...]
 
 
@@ -144,12 +143,6 @@ def cut_segments(
     InvalidInputError
         If the model is no ONNX file, the solution no placement of it, or operators were fused.
     """
-    from boundmark.benchmarks.grading import instance_and_solution
-    from boundmark.datasets.pipeline.onnx_split import split_model
-    from boundmark.problems.errors import InvalidInputError
-    from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
-    from boundmark.problems.placement.schedule import PlacementSchedule, segments
-
     _refuse_other_than_onnx(model)
     given = instance_and_solution(str(model), solution, {}, "placement", device, dims)
     instance = given.source.instance
@@ -168,8 +161,6 @@ def cut_segments(
 
 
 def _refuse_other_than_onnx(model: Path) -> None:
-    from boundmark.problems.errors import InvalidInputError
-
     if model.suffix.lower() != ".onnx":
         raise InvalidInputError(f"{model} is no ONNX file; expected the suffix .onnx.")
 
@@ -188,8 +179,6 @@ def written(cut: CutModel | CutPlacement, folder: Path) -> list[Path]:
 
 def _refuse_others(folder: Path, stages: list[int]) -> None:
     """Refuse a folder with files of stages that this solution does not have."""
-    from boundmark.problems.errors import StoreError
-
     ours = {f"stage-{stage}.onnx" for stage in stages}
     others = sorted(path.name for path in folder.glob("stage-*.onnx") if path.name not in ours)
     if others:
@@ -199,10 +188,8 @@ def _refuse_others(folder: Path, stages: list[int]) -> None:
         )
 
 
-def _write(one: "StageModel", folder: Path) -> Path:
+def _write(one: StageModel, folder: Path) -> Path:
     import onnx
-
-    from boundmark.problems.errors import StoreError
 
     path = folder / f"stage-{one.stage}.onnx"
     try:
@@ -232,9 +219,7 @@ Arrays = Mapping[str, Any]
 
 def is_available() -> bool:
     """Whether the package that runs models is installed."""
-    import importlib.util
-
-    return importlib.util.find_spec("onnxruntime") is not None
+    return find_spec("onnxruntime") is not None
 
 
 def largest_difference(
@@ -254,8 +239,6 @@ def largest_difference(
     BoundmarkError
         If a model cannot be run.
     """
-    import numpy as np
-
     model = _session(whole)
     given = _inputs(model, dims)
     expected = _run(model, given, whole)
@@ -278,8 +261,6 @@ def largest_difference(
 def _session(path: Path) -> Any:
     import onnxruntime
 
-    from boundmark.problems.errors import BoundmarkError
-
     options = onnxruntime.SessionOptions()
     # What is fused across a cut would differ in the last digits.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -292,8 +273,6 @@ def _session(path: Path) -> Any:
 
 
 def _run(session: Any, known: Arrays, path: Path) -> dict[str, Any]:
-    from boundmark.problems.errors import BoundmarkError
-
     names = [output.name for output in session.get_outputs()]
     given = {value.name: known[value.name] for value in session.get_inputs()}
     try:
@@ -305,8 +284,6 @@ def _run(session: Any, known: Arrays, path: Path) -> dict[str, Any]:
 
 def _inputs(session: Any, dims: Mapping[str, int]) -> dict[str, Any]:
     """Draw values for the inputs; integers are 0 and 1, which are indices of most things."""
-    import numpy as np
-
     generator = np.random.default_rng(SEED)
     found: dict[str, Any] = {}
     for value in session.get_inputs():
@@ -324,11 +301,7 @@ def _inputs(session: Any, dims: Mapping[str, int]) -> dict[str, Any]:
     return found
 
 
-def _dtype(name: str) -> "np.dtype[Any]":
-    import numpy as np
-
-    from boundmark.problems.errors import BoundmarkError
-
+def _dtype(name: str) -> np.dtype[Any]:
     plain = name.removeprefix("tensor(").removesuffix(")")
     kinds = {"float": "float32", "double": "float64"}
     try:

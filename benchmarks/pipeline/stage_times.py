@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.runtimes.random_inputs import random_input
+from boundmark.benchmarks.runtimes.measured import random_input
 from boundmark.problems.errors import BoundmarkError
 
 # Seconds to wait for a stage; whoever is silent for longer hangs.
@@ -315,7 +315,7 @@ def _run(stage: _Stage, receive: Connection, send: Connection, line: Connection)
 def _timed(
     stage: _Stage, receive: Connection, send: Connection, line: Connection
 ) -> dict[str, Any]:
-    from boundmark.benchmarks.runtimes.onnxruntime_times import medians_of, read_by, session_of
+    from boundmark.benchmarks.runtimes.onnx_times import medians_of, read_by, session_of
 
     os.sched_setaffinity(0, stage.processors)
     settings = stage.settings

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from boundmark.benchmarks.runtimes.random_inputs import WARM_UP
+from boundmark.benchmarks.runtimes.measured import WARM_UP
 from boundmark.benchmarks.runtimes.torch_compiled import compiled
 from boundmark.benchmarks.runtimes.torch_execution import Program
-from boundmark.benchmarks.runtimes.torch_times import is_timed, threads_of
+from boundmark.benchmarks.runtimes.torch_times import is_timed, launched, replayed, threads_of
 from boundmark.datasets.torch_writes import VIEWS, Writes, is_write
 from boundmark.problems.errors import BoundmarkError
 
@@ -118,8 +118,6 @@ def _run(call: Any, given: Sequence[Any]) -> Any:
 def _runs(device: Any, call: Any, given: Sequence[Any], repeats: int) -> StageRuns:
     if device.type == "cuda":
         import torch
-
-        from boundmark.benchmarks.runtimes.torch_cuda import launched, replayed
 
         with torch.cuda.device(device):
             try:

@@ -11,14 +11,16 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from boundmark.benchmarks.runtimes import torch_times as timed
 from boundmark.benchmarks.runtimes.measured import Measured
-from boundmark.benchmarks.runtimes.onnxruntime_times import (
+from boundmark.benchmarks.runtimes.onnx_times import (
     KERNEL,
     NANOSECONDS_PER_MICROSECOND,
     PROCESSOR,
 )
+from boundmark.benchmarks.runtimes.torch_execution import Program
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import (
@@ -31,9 +33,6 @@ from boundmark.problems.files import (
     refuse_tool_file,
     tool_file,
 )
-
-if TYPE_CHECKING:
-    from boundmark.benchmarks.runtimes.torch_execution import Program
 
 # Traces of a few passes have some hundred MiB.
 LARGEST_TRACE = 2**30
@@ -210,7 +209,7 @@ _TRACED = (
 )
 
 
-def torch_times(document: Any, program: "Program") -> Recorded:
+def torch_times(document: Any, program: Program) -> Recorded:
     """Return the times in a trace of torch.profiler.
 
     The time of a call on a GPU is that of the kernels that it launched; that of one on a processor,
@@ -221,11 +220,8 @@ def torch_times(document: Any, program: "Program") -> Recorded:
     InvalidInputError
         If the document is none, or its calls are not those of the program in their order.
     """
-    from boundmark.benchmarks.runtimes import torch_times as timed
-
     calls, is_of_kernels, unlinked = recorded_calls(document)
-    is_timed = timed.is_timed
-    nodes = [node for node in program.module.graph.nodes if is_timed(node)]
+    nodes = [node for node in program.module.graph.nodes if timed.is_timed(node)]
     if not nodes:
         raise InvalidInputError("the model has no calls; expected some that the trace has, too.")
     times: dict[Any, list[int]] = {node: [] for node in nodes}

@@ -18,10 +18,9 @@ from statistics import median
 from time import perf_counter_ns as clock
 from typing import Any
 
-from boundmark.benchmarks.runtimes.measured import Measured
-from boundmark.benchmarks.runtimes.random_inputs import WARM_UP
+from boundmark.benchmarks.runtimes.measured import WARM_UP, Measured
 from boundmark.benchmarks.runtimes.torch_execution import Program
-from boundmark.benchmarks.runtimes.torch_times import threads_of
+from boundmark.benchmarks.runtimes.torch_times import replayed, threads_of
 from boundmark.problems.errors import BoundmarkError
 
 # What Inductor writes before each kernel: its name and number.
@@ -220,8 +219,6 @@ def _clocked(run: Callable[[], Any]) -> tuple[int, list[tuple[str, int]]]:
 def _on_gpu(program: Program, call: Any, repeats: int) -> CompiledTimes:
     """Run a compiled program under torch's profiler, and without it in a CUDA graph."""
     import torch
-
-    from boundmark.benchmarks.runtimes.torch_cuda import replayed
 
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     kernels: dict[str, list[int]] = {}

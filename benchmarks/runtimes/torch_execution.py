@@ -10,8 +10,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.runtimes.torch_building import Building, torch_dtype
-from boundmark.benchmarks.runtimes.torch_values import RandomValues, rows_of
+from boundmark.benchmarks.runtimes.torch_building import (
+    Building,
+    RandomValues,
+    rows_of,
+    torch_dtype,
+)
 from boundmark.datasets import torch_file
 from boundmark.datasets.kernel_recognition import with_kernels
 from boundmark.datasets.torch_file import SCHEMA

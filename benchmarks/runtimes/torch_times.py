@@ -1,16 +1,23 @@
-"""Times of operators with PyTorch in eager mode: call by call, in the order of the program."""
+"""Times of operators with PyTorch in eager mode: call by call, in the order of the program.
+
+On a GPU of NVIDIA, the time that Python takes is left out: each call is captured several times in a
+CUDA graph, and events around replays of the graph say how long it took. A call that cannot be
+captured, since it waits for a result or copies from the host, falls back to events around calls
+that Python launches, and a remark says so.
+"""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from statistics import median
 from typing import Any
 
-from boundmark.benchmarks.runtimes.measured import Measured
-from boundmark.benchmarks.runtimes.random_inputs import WARM_UP
-from boundmark.benchmarks.runtimes.torch_building import torch_dtype
+from boundmark.benchmarks.environment import Gpu, gpu
+from boundmark.benchmarks.runtimes.measured import WARM_UP, Measured
+from boundmark.benchmarks.runtimes.torch_building import RandomValues, torch_dtype
 from boundmark.benchmarks.runtimes.torch_execution import Program
-from boundmark.benchmarks.runtimes.torch_values import RandomValues
 from boundmark.problems.computation_graph import VIEW
 from boundmark.problems.errors import BoundmarkError
 
@@ -74,12 +81,8 @@ def measure(program: Program, repeats: int, threads: int) -> Measured:
 
     with torch.no_grad(), threads_of(threads):
         calls = tried(program)
-        if program.device.type == "cuda":
-            from boundmark.benchmarks.runtimes.torch_cuda import call_times
-
-            times = call_times(program, calls, repeats)
-        else:
-            times = _call_times(program, calls, repeats)
+        is_on_gpu = program.device.type == "cuda"
+        times = (call_times_on_gpu if is_on_gpu else _call_times)(program, calls, repeats)
     return of_operators(program, calls, times, repeats)
 
 
@@ -248,13 +251,149 @@ def _notes(program: Program, calls: Calls, times: CallTimes) -> Iterator[str]:
     if rest:
         yield (
             f"{len(rest)} calls of the program are part of no operator, such as those that compute "
-            f"constants; they took {_medians(rest) / 1e6:,.3f} ms together."
+            f"constants; they took {sum(median(row) for row in rest) / 1e6:,.3f} ms together."
         )
     if not times.whole:
         yield "The whole model could not be timed in one piece."
 
 
-def _medians(rows: Sequence[Sequence[int]]) -> float:
-    from statistics import median
+# Calls in a graph: enough that the launch of the graph itself counts little.
+CALLS = 6
 
-    return sum(median(row) for row in rows)
+NANOSECONDS_PER_MILLISECOND = 10**6
+
+
+def call_times_on_gpu(program: Program, calls: Calls, repeats: int) -> CallTimes:
+    """Return the time of each call in turn, with what it reads as the program has it then.
+
+    A call that runs several times in a row finds what it reads in the cache, if it fits. The whole
+    program is timed in one CUDA graph, too, and as Python launches it.
+    """
+    import torch
+
+    found = CallTimes()
+
+    def run(node: Any, args: Any, kwargs: Any) -> Any:
+        def call() -> None:
+            node.target(*own, **kwargs)
+
+        # What writes in place would do so many times.
+        own = (args[0].clone(), *args[1:]) if node.target._schema.is_mutable else args
+        try:
+            found.calls[node] = replayed(call, CALLS, repeats)
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())[:120]
+            found.remarks[node] = f"timed as Python launches it; it cannot be captured: {reason}"
+            found.calls[node] = launched(call, CALLS, repeats)
+        return node.target(*args, **kwargs)
+
+    with torch.cuda.device(program.device):
+        program.reset()
+        interpreter(program, calls, run).run(*program.inputs)
+        if calls.failures:
+            return found
+        found.eager_wall = _wall(program, repeats)
+        try:
+            found.whole = replayed(
+                lambda: program.module(*program.inputs), 1, repeats, program.reset
+            )
+        except RuntimeError:
+            # Some call waits for a result: only its own time is known.
+            found.whole = []
+    return found
+
+
+def _nothing() -> None:
+    pass
+
+
+@cache
+def _stream(device: int) -> Any:
+    """Return the stream of a GPU on which everything is captured.
+
+    It is one, so that libraries make room to work in once, before anything is captured.
+    """
+    import torch
+
+    return torch.cuda.Stream(device)
+
+
+def replayed(
+    call: Callable[[], Any], often: int, repeats: int, before: Callable[[], None] = _nothing
+) -> list[int]:
+    """Return nanoseconds of a call in a CUDA graph of several.
+
+    Parameters
+    ----------
+    before
+        What to do before each replay.
+
+    Raises
+    ------
+    RuntimeError
+        If it cannot be captured.
+    """
+    import torch
+
+    # As torch asks for: what is captured has run beside the current stream before.
+    stream = _stream(torch.cuda.current_device())
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(WARM_UP):
+            before()
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(often):
+            call()
+    return _timed(graph.replay, often, repeats, before)
+
+
+def launched(call: Callable[[], Any], often: int, repeats: int) -> list[int]:
+    """Return nanoseconds of a call that Python launches several times in a row."""
+
+    def calls() -> None:
+        for _ in range(often):
+            call()
+
+    return _timed(calls, often, repeats, _nothing)
+
+
+def _timed(
+    run: Callable[[], Any], often: int, repeats: int, before: Callable[[], None]
+) -> list[int]:
+    import torch
+
+    found = []
+    for _ in range(WARM_UP + repeats):
+        before()
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        run()
+        end.record()
+        end.synchronize()
+        found.append(round(start.elapsed_time(end) * NANOSECONDS_PER_MILLISECOND / often))
+    return found[WARM_UP:]
+
+
+def _wall(program: Program, repeats: int) -> list[int]:
+    import torch
+
+    found = []
+    for _ in range(WARM_UP + repeats):
+        program.reset()
+        torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        program.module(*program.inputs)
+        torch.cuda.synchronize()
+        found.append(time.perf_counter_ns() - start)
+    return found[WARM_UP:]
+
+
+def gpu_of(device: Any) -> Gpu | None:
+    """Return what is known of the GPU that torch calls a device."""
+    import torch
+
+    uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
+    return gpu(None if uuid is None else f"GPU-{uuid}")

@@ -7,14 +7,13 @@ than `certify`. Only random graphs count.
 """
 
 import json
+import math
 import sys
-from pathlib import Path
 
 import pandas as pd
-
-from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.checked_results import checked_results
-from boundmark.reports.stored.store import ResultStore
+from random_graphs import DATASET, mean, ratio_text
+from results_page import markdown
+from runs import results_in
 
 CERTIFY = "certify"
 METHODS = (
@@ -39,7 +38,7 @@ def ratios(rows: pd.DataFrame) -> pd.DataFrame:
     rows
         Rows of a results folder.
     """
-    rows = rows[rows["dataset"] == "regal-style"]
+    rows = rows[rows["dataset"] == DATASET]
     best = rows.groupby("instance_sha256")["objective"].min().astype("float64")
     bounds = rows["bound_certified"].astype("float64")
     table = pd.DataFrame(
@@ -59,17 +58,15 @@ def ratios(rows: pd.DataFrame) -> pd.DataFrame:
 
 def cell_table(found: pd.DataFrame) -> str:
     """Return a Markdown table with a line for each cell, and one of geometric means for each k."""
-    lines = [
-        f"| k | graph | n | {' | '.join(f'`{name}`' for name in found)} | best single method |",
-        f"| ---: | --- | ---: |{' ---: |' * len(found.columns)} --- |",
-    ]
+    lines = []
     for k, part in found.groupby(level="k"):
         for (_, graph, nodes), row in part.iterrows():
-            cells = " | ".join(map(_cell, row))
-            lines.append(f"| {k} | {graph} | {nodes} | {cells} | {_best(row)} |")
-        means = " | ".join(_cell(_mean(part[name])) for name in part)
-        lines.append(f"| {k} | geometric mean | | {means} | |")
-    return "\n".join(lines)
+            lines.append([str(k), graph, str(nodes), *map(ratio_text, row), _best(row)])
+        means = (ratio_text(mean(part[name], math.nan)) for name in part)
+        lines.append([str(k), "geometric mean", "", *means, ""])
+    methods = [f">`{name}`" for name in found]
+    head = [">k", "graph", ">n", *methods, "best single method"]
+    return markdown(head, lines, len(head))
 
 
 def summary(found: pd.DataFrame) -> str:
@@ -96,18 +93,6 @@ def _best(row: pd.Series) -> str:
     return f"**{text}**" if ahead > 100 * CLEARLY else text
 
 
-def _mean(found: pd.Series) -> float:
-    """Return the geometric mean, NaN if a bound is missing or 0."""
-    return geometric_mean(found) if (found > 0).all() else float("nan")
-
-
-def _cell(ratio: float) -> str:
-    if pd.isna(ratio):
-        return ""
-    # Rounded down: nothing else looks like an optimum.
-    return "optimal" if ratio == 1 else f"{int(10_000 * ratio) / 10_000:.4f}"
-
-
 if __name__ == "__main__":
-    everything = ratios(checked_results(ResultStore.open(Path(sys.argv[1]))).results)
+    everything = ratios(results_in(sys.argv[1]))
     print(f"{cell_table(everything)}\n\n{summary(everything)}")

@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-
-from boundmark.reports.stored.checked_results import checked_results
-from boundmark.reports.stored.store import ResultStore
+from results_page import markdown
+from runs import results_in
 
 EXACT = "layer-reach"
 
@@ -65,33 +64,27 @@ def table(data: pd.DataFrame, phases: tuple[str, ...]) -> str:
     """Return a Markdown table with a line for each instance of some phases, a column per tool."""
     data = data[data["phase"].isin(phases)]
     tools = [tool for tool in TOOLS if tool in set(data["tool"])]
-    lines = [
-        f"| model | devices | phase | {' | '.join(TOOLS[tool] for tool in tools)} |",
-        f"| --- | --- | --- |{' ---: |' * len(tools)}",
-    ]
+    lines = []
     for (model, devices, phase), group in data.groupby(["model", "devices", "phase"], sort=False):
         by_tool = group.set_index("tool")["gap"]
         cells = [_cell(by_tool.get(tool)) for tool in tools]
         mark = "" if group["is_proven"].all() else " (bound)"
-        lines.append(f"| {model} | {devices}{mark} | {phase} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append([model, f"{devices}{mark}", phase, *cells])
+    return markdown(["model", "devices", "phase", *(TOOLS[tool] for tool in tools)], lines, 3)
 
 
 def summary(data: pd.DataFrame) -> str:
     """Return a Markdown table with a line for each tool: how often it fits, and its gaps."""
-    lines = [
-        "| tool | instances | splits that fit | optimal | median gap | largest gap |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    lines = []
     for tool in [tool for tool in TOOLS if tool in set(data["tool"])]:
         own = data[data["tool"] == tool]
         gap = own["gap"].dropna().astype("float64")
         optimal = int((gap == 0).sum())
         middle, largest = (f"{gap.median():.1f} %", f"{gap.max():.1f} %") if len(gap) else ("", "")
-        lines.append(
-            f"| {TOOLS[tool]} | {len(own)} | {len(gap)} | {optimal} | {middle} | {largest} |"
-        )
-    return "\n".join(lines)
+        sizes = map(str, (len(own), len(gap), optimal))
+        lines.append([TOOLS[tool], *sizes, middle, largest])
+    head = ["tool", "instances", "splits that fit", "optimal", "median gap", "largest gap"]
+    return markdown(head, lines)
 
 
 def _cell(gap: float | None) -> str:
@@ -140,7 +133,7 @@ def draw(data: pd.DataFrame, path: Path) -> None:
 
 def main() -> None:
     """Print the tables, and draw."""
-    data = gaps(checked_results(ResultStore.open(Path(sys.argv[1]))).results)
+    data = gaps(results_in(sys.argv[1]))
     print(summary(data), table(data, ("prefill", "decode")), table(data, ("training",)), sep="\n\n")
     if len(sys.argv) > 2:
         draw(data, Path(sys.argv[2]))

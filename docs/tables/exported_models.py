@@ -3,6 +3,7 @@
 Prints the lines of exported_models.tsv, of which docs/pytorch.md has a summary: 100 models each of
 both packages. Takes half an hour on two cores and 16 GiB; needs torch, transformers, timm and
 torchvision. Models have no list of users that could be asked: the choice is ours, of all families.
+To have another one of timm, add a line with its name to the file.
 
 Models have random weights. Those of timm are as their names say. Those of transformers have the
 widths of their default configuration, but two layers where the default has more, since layers have
@@ -25,31 +26,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from results_page import markdown
+
 STORED = Path(__file__).with_name("exported_models.tsv")
-
-_TIMM = (
-    "resnet18 resnet50 resnext50_32x4d wide_resnet50_2 seresnet50 skresnet18 resnest14d "
-    "res2net50_26w_4s resnetv2_50x1_bit resnet50_clip regnety_008 regnetz_b16 nf_regnet_b0 "
-    "nfnet_l0 efficientnet_b0 tf_efficientnetv2_s efficientnet_lite0 mixnet_s mnasnet_100 "
-    "mobilenetv2_100 mobilenetv3_large_100 mobilenetv4_conv_small mobilenetv4_hybrid_medium "
-    "mobileone_s1 ghostnetv2_100 repvgg_a2 repvit_m1 vgg16 densenet121 dla34 hrnet_w18_small "
-    "inception_v3 inception_resnet_v2 xception41 nasnetalarge cspdarknet53 ese_vovnet19b_dw "
-    "hgnetv2_b0 rexnet_100 senet154 tresnet_m convnext_tiny convnextv2_atto convmixer_768_32 "
-    "inception_next_tiny mambaout_femto starnet_s1 fasternet_t0 vit_tiny_patch16_224 "
-    "vit_base_patch16_224 vit_base_patch32_clip_224 vit_base_patch16_siglip_224 "
-    "vit_small_patch14_dinov2 vit_small_patch16_dinov3 vit_relpos_small_patch16_224 "
-    "vit_small_r26_s32_224 samvit_base_patch16_224 deit_tiny_distilled_patch16_224 "
-    "deit3_small_patch16_224 beit_base_patch16_224 eva02_tiny_patch14_224 "
-    "swin_tiny_patch4_window7_224 swinv2_tiny_window8_256 maxvit_tiny_tf_224 coatnet_0_rw_224 "
-    "coat_tiny convit_tiny cait_xxs24_224 xcit_nano_12_p16_224 pvt_v2_b0 twins_svt_small "
-    "poolformer_s12 caformer_s18 mvitv2_tiny levit_128s efficientformerv2_s0 efficientvit_b0 "
-    "efficientvit_m0 fastvit_t8 edgenext_xx_small mobilevit_xxs gcvit_xxtiny davit_tiny "
-    "focalnet_tiny_srf hiera_tiny_224 nest_tiny nextvit_small pit_ti_224 tiny_vit_5m_224 "
-    "tnt_s_patch16_224 visformer_tiny volo_d1_224 sequencer2d_s mixer_s32_224 gmlp_ti16_224 "
-    "resmlp_12_224 halonet26t botnet26t_256 lambda_resnet26t naflexvit_base_patch16_gap"
-)
-
-TIMM = tuple(_TIMM.split())
 
 LAYERS: Mapping[str, Any] = {"num_hidden_layers": 2}
 
@@ -265,8 +244,9 @@ MAKERS: Mapping[str, Callable[[str], tuple[Any, dict[str, Any]]]] = {
 
 
 def models() -> list[tuple[str, str]]:
-    """Return package and name of each model."""
-    return [("timm", name) for name in TIMM] + [("transformers", name) for name in TRANSFORMERS]
+    """Return package and name of each model; the file has the names of those of timm."""
+    timm = [row.model for row in stored() if row.package == "timm"]
+    return [("timm", name) for name in timm] + [("transformers", name) for name in TRANSFORMERS]
 
 
 def row_of(package: str, name: str) -> Row:
@@ -395,17 +375,17 @@ def stored() -> list[Row]:
 
 def table() -> list[str]:
     """Return a line for each package, and one for both, of the stored rows."""
-    lines = ["| models of | made and exported | read | a rule for every operator |"]
-    lines.append("|---|---:|---:|---:|")
+    lines = []
     found = stored()
     for package in (*MAKERS, ""):
         own = [row for row in found if package in ("", row.package)]
         exported = [row for row in own if row.outcome in ("loads", "refused")]
         read = [row for row in exported if row.outcome == "loads"]
         ruled = [row for row in read if not row.without_rule]
-        counts = f"{len(exported)} of {len(own)} | {len(read)} | {len(ruled)}"
-        lines.append(f"| {package or 'both'} | {counts} |")
-    return lines
+        sizes = [f"{len(exported)} of {len(own)}", str(len(read)), str(len(ruled))]
+        lines.append([package or "both", *sizes])
+    head = ["models of", "made and exported", "read", "a rule for every operator"]
+    return markdown(head, lines).splitlines()
 
 
 def main() -> None:

@@ -1,23 +1,21 @@
 """Make docs/how-far-from-optimal.md from the tables in `docs/tables/gaps`.
 
 `python docs/tables/gaps.py` makes the page's tables anew. `python docs/tables/gaps.py save NAME...`
-reads what `default_gaps.py`, `zoo_gaps.py`, `training_gaps.py`, `random_graphs.py`,
-`held_out_gaps.py`, `placement_gaps.py`, `measured_gaps.py` or `human_experts.py` prints, and keeps
+reads what `default_gaps.py`, `zoo_gaps.py`, `random_graphs.py`, `placement_gaps.py`,
+`measured_gaps.py` or `human_experts.py` prints, and keeps
 its tables as CSV under these names, in their order; `-` leaves one out.
 """
 
 import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pandas as pd
 from mtpp import TABLE_3
-from results_page import filled, markdown
+from results_page import DOCS, make_page, markdown
 
 from boundmark.reports.statistics.means import geometric_mean
 
-DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "gaps"
 PAGE = DOCS / "how-far-from-optimal.md"
 
@@ -204,12 +202,7 @@ def parts() -> dict[str, str]:
     }
 
 
-def with_parts(page: str) -> str:
-    """Return a page with what stands between the marks of each part made anew."""
-    return filled(page, parts(), PAGE)
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["save"]:
         save(sys.argv[2:], sys.stdin.read())
-    PAGE.write_text(with_parts(PAGE.read_text()))
+    make_page(PAGE, parts)

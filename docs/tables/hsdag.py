@@ -8,19 +8,16 @@ printed for each placement.
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from results_page import all_tables, filled, markdown
+import runs
+from results_page import DOCS, NONE, all_tables, make_page, markdown
 
 from boundmark.problems.catalog import methods
-from boundmark.reports.stored.checked_results import checked_results
-from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
 
-DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "hsdag"
 PAGE = DOCS / "results-hsdag.md"
 TABLES = DATA / "tables.md"
@@ -28,7 +25,6 @@ TABLES = DATA / "tables.md"
 MODELS = ("inception-v3", "resnet-50", "bert-base")
 TITLES = ("Inception-v3", "ResNet-50", "BERT base")
 PARTS = ("small", "curves", "ablations", "zoo")
-NONE = "–"
 
 # Label, and method with its parameters; what [HSDAG24], Table 2, prints as speedup over CPU-only
 # in percent for the three models, None for out of memory.
@@ -93,10 +89,11 @@ OF_ZOO = (
 )  # fmt: skip
 
 
-def collect(folder: Path) -> None:
+def collect(folders: list[Path]) -> None:
     """Write a row for each task, and what ran."""
-    store = ResultStore.open(folder)
-    rows = checked_results(store).results
+    (folder,) = folders
+    rows = runs.results_in(folder)
+    run = runs.machine_facts(folders, rows, ["jax"]) | runs.task_facts(rows)
     given = [json.loads(text) for text in rows["params"]]
     tasks = pd.DataFrame(
         {
@@ -114,21 +111,7 @@ def collect(folder: Path) -> None:
     tasks = tasks.sort_values(["part", "model", "method", "seed"])
     DATA.mkdir(exist_ok=True)
     tasks.to_csv(DATA / "tasks.csv", index=False)
-    texts = [path.read_text() for path in sorted(store.environments.iterdir())]
-    environments = sorted(map(json.loads, texts), key=lambda one: -one["load_at_start"][0])
-    run = {
-        "commits": sorted({one["commit"][:10] for one in environments}),
-        "cpu": environments[0]["cpu"],
-        "cores": environments[0]["cores"],
-        "loads": sorted({round(one["load_at_start"][0], 1) for one in environments}),
-        "jax": environments[0]["libraries"]["jax"],
-        "from": f"{rows['started_at'].min():%Y-%m-%d %H:%M}",
-        "to": f"{rows['started_at'].max():%H:%M}",
-        "limit": int(rows["time_limit_seconds"].max()),
-        "wall_minutes": round(float(rows["wall_seconds"].sum()) / 60, 1),
-        "cpu_minutes": round(float(rows["cpu_seconds"].sum()) / 60, 1),
-    }
-    (DATA / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    runs.store_run(DATA, run)
 
 
 # A parameter that is said even with its default, and one that tells no variants apart.
@@ -177,21 +160,15 @@ def _cell(found: "pd.Series[float]", base: float, bound: float) -> str:
     return f"{_milliseconds(found)} <br> {_speedup(found.median(), base)}, {said}"
 
 
-def machine_text(tasks: pd.DataFrame, run: dict[str, object]) -> str:
+def machine_text(tasks: pd.DataFrame, run: dict[str, Any]) -> str:
     """Return what ran, on which machine, and how it ended."""
     parts = [one for one in PARTS if one in set(tasks["part"])]
-    statuses = tasks["status"].value_counts().to_dict()
-    commits, loads = run["commits"], run["loads"]
-    assert isinstance(commits, list)
-    assert isinstance(loads, list)
-    told = ", ".join(f"{n} {name}" for name, n in statuses.items())
     numbers = ", ".join(f"`{one}` {(tasks['part'] == one).sum()}" for one in parts)
     return (
-        f'Commits {", ".join(commits)}, {run["from"]} to {run["to"]} UTC, "{run["cpu"]}", '
-        f"{run['cores']} cores, load {min(loads)} to {max(loads)} at the start of the parts, one "
-        f"task at a time with one thread, JAX {run['jax']}. {count(len(tasks), 'task')} "
-        f"({numbers}) of {run['limit']} s at most ({told}); {run['wall_minutes']} minutes of "
-        f"wall-clock time and {run['cpu_minutes']} of processor time."
+        f"{runs.machine(run)}, load {min(run['loads'])} to {max(run['loads'])} at the start of the "
+        f"parts, one task at a time with one thread, JAX {run['versions']['jax']}. "
+        f"{count(len(tasks), 'task')} ({numbers}) of {run['limit']:g} s at most "
+        f"({runs.told(tasks['status'].value_counts().to_dict())}); {runs.minutes(run)}."
     )
 
 
@@ -405,19 +382,11 @@ def tables() -> str:
     return all_tables("Results in the form of the HSDAG paper: all methods", made)
 
 
-def _data() -> tuple[pd.DataFrame, dict[str, object]]:
+def _data() -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return all tasks, and what ran."""
     run = json.loads((DATA / "run.json").read_text())
     return pd.read_csv(DATA / "tasks.csv"), run
 
 
-def with_parts(page: str) -> str:
-    """Return a page with what stands between the marks of each part made anew."""
-    return filled(page, parts(), PAGE)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["collect"]:
-        collect(Path(sys.argv[2]))
-    TABLES.write_text(tables())
-    PAGE.write_text(with_parts(PAGE.read_text()))
+    make_page(PAGE, parts, collect, (TABLES, tables))

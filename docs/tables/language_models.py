@@ -7,14 +7,11 @@ that the authors state.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from results_page import filled, markdown
+from results_page import DOCS, make_page, markdown
 
 from boundmark.datasets.layers.language_models import load, published
 from boundmark.datasets.layers.transformer import Transformer
-
-PAGE = Path(__file__).parents[1] / "datasets.md"
 
 HEAD = (
     "model", "source", "stated, billions", "read, billions", "active", "weights, GB",
@@ -46,4 +43,4 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(), {"language-models": table()}, PAGE))
+    make_page(DOCS / "datasets.md", lambda: {"language-models": table()})

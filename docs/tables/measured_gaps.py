@@ -5,6 +5,8 @@ optimum on them, how far above it vLLM's even split is, on measured times and on
 what the roofline's optimum costs on measured times. Ends with what is not covered.
 """
 
+from results_page import markdown
+
 from boundmark.bounds.layers.layer_reach import run
 from boundmark.datasets.layers.language_models import load, published
 from boundmark.heuristics.layers.defaults import vllm
@@ -50,10 +52,7 @@ def even_gap(sample: LayersInstance, best: int) -> str:
 
 def main() -> None:
     """Print a row for each covered combination, then how many are not."""
-    print(
-        "| model | devices | phase | optimum, ms | vLLM, measured | vLLM, roofline "
-        "| the roofline's optimum |\n| --- | --- | --- | ---: | ---: | ---: | ---: |"
-    )
+    lines = []
     missing = total = 0
     for model in published():
         for devices in CLUSTERS:
@@ -74,10 +73,13 @@ def main() -> None:
                 other, least = optimum(assumed)
                 gaps = even_gap(on_tables, best), even_gap(assumed, least)
                 above = 100 * (on_tables.objective(other) / best - 1)
-                print(
-                    f"| {model} | {devices} | {phase} | {best / 1e6:,.2f} | {' | '.join(gaps)} "
-                    f"| {above:.1f} % |"
-                )
+                cells = [f"{best / 1e6:,.2f}", *gaps, f"{above:.1f} %"]
+                lines.append([model, devices, phase, *cells])
+    head = [
+        "model", "devices", "phase", "optimum, ms", "vLLM, measured", "vLLM, roofline",
+        "the roofline's optimum",
+    ]  # fmt: skip
+    print(markdown(head, lines, 3))
     print(f"\n{total - missing} of {total} combinations are covered and fit.")
 
 

@@ -8,26 +8,21 @@ With `collect RESULTS...`, it first takes the data from results folders of
 """
 
 import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from results_page import all_tables, filled, markdown
+import runs
+from results_page import DOCS, NONE, all_tables, make_page, markdown
 
 from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
-from boundmark.reports.stored.checked_results import checked_results
-from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
 
-DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "memorianova"
 PAGE = DOCS / "results-memorianova.md"
 PROBLEM_PAGE = DOCS / "problems" / "slicing.md"
 TABLES = DATA / "tables.md"
-
-NONE = "–"
 
 # What the abstract of [MEMORIANOVA24] says: memory that BTSearch "can reach" to save of random
 # orders, and latency that GenEFlow saves on four devices.
@@ -60,10 +55,13 @@ VARIANTS = {
 SHARPEST = "downset-dp"
 
 
-def collect(folders: Sequence[Path]) -> None:
+def collect(folders: list[Path]) -> None:
     """Write a row for each task, those of both problems apart, and what ran."""
-    stores = [ResultStore.open(folder) for folder in folders]
-    rows = pd.concat([checked_results(store).results for store in stores], ignore_index=True)
+    rows = pd.concat(map(runs.results_in, folders), ignore_index=True)
+    run = runs.machine_facts(folders, rows, ["pymoo"])
+    run["parts"] = [
+        {"suite": suite, **runs.task_facts(own)} for suite, own in rows.groupby("suite")
+    ]
     given = [json.loads(text) for text in rows["instance_params"]]
     params = [json.loads(text) for text in rows["params"]]
     common = {
@@ -90,20 +88,7 @@ def collect(folders: Sequence[Path]) -> None:
         kept = own.drop(columns=left_out)
         kept = kept.sort_values([one for one in kept.columns if one not in _MEASURED])
         kept.to_csv(DATA / f"{name}.csv", index=False)
-    run = {"parts": [_part(rows[rows["suite"] == suite]) for suite in sorted(set(rows["suite"]))]}
-    texts = [path.read_text() for store in stores for path in store.environments.iterdir()]
-    environments = [json.loads(text) for text in texts]
-    run |= {
-        "commits": sorted({one["commit"][:10] for one in environments}),
-        "has_uncommitted_changes": any(one["dirty"] for one in environments),
-        "cpu": environments[0]["cpu"],
-        "cores": environments[0]["cores"],
-        "loads": sorted({round(one["load_at_start"][0], 1) for one in environments}),
-        "pymoo": environments[0]["libraries"]["pymoo"],
-        "from": f"{rows['started_at'].min():%Y-%m-%d %H:%M}",
-        "to": f"{rows['started_at'].max():%H:%M}",
-    }
-    (DATA / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    runs.store_run(DATA, run)
 
 
 _MEASURED = ("objective", "bound", "seconds", "status")
@@ -114,32 +99,17 @@ def _named(method: str, params: Mapping[str, Any]) -> str:
     return " ".join([method, *(one for one in ("marking", "hashing") if params.get(one) is True)])
 
 
-def _part(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return how one suite's tasks ended, and what they took."""
-    return {
-        "suite": rows["suite"].iloc[0],
-        "tasks": len(rows),
-        "limit": float(rows["time_limit_seconds"].max()),
-        "statuses": {str(name): int(n) for name, n in rows["status"].value_counts().items()},
-        "wall_minutes": round(float(rows["wall_seconds"].sum()) / 60, 1),
-        "cpu_minutes": round(float(rows["cpu_seconds"].sum()) / 60, 1),
-    }
-
-
 def machine_text(run: Mapping[str, Any]) -> str:
     """Return what ran, on which machine, and how it ended."""
-    changed = " with uncommitted changes" if run["has_uncommitted_changes"] else ""
-    told = "; ".join(
-        f"`{part['suite']}` {count(part['tasks'], 'task')} of {part['limit']:g} s at most ("
-        + ", ".join(f"{n} {name}" for name, n in part["statuses"].items())
-        + f"), {part['wall_minutes']} minutes of wall-clock time, {part['cpu_minutes']} of "
-        "processor time"
+    parts = "; ".join(
+        f"`{part['suite']}` {count(part['tasks'], 'task')} of {part['limit']:g} s at most "
+        f"({runs.told(part['statuses'])}), {part['wall_minutes']} minutes of wall-clock time, "
+        f"{part['cpu_minutes']} of processor time"
         for part in run["parts"]
     )
     return (
-        f"Commit {', '.join(run['commits'])}{changed}, {run['from']} to {run['to']} UTC, "
-        f'"{run["cpu"]}", {run["cores"]} cores, load {min(run["loads"])} to {max(run["loads"])} at '
-        f"the starts, one task at a time on each core, pymoo {run['pymoo']}. {told}."
+        f"{runs.machine(run)}, load {min(run['loads'])} to {max(run['loads'])} at the starts, one "
+        f"task at a time on each core, pymoo {run['versions']['pymoo']}. {parts}."
     )
 
 
@@ -349,10 +319,9 @@ def parts() -> dict[str, str]:
     }
 
 
-def with_headline(page: str) -> str:
-    """Return the page of `slicing` with its headline figures made anew."""
-    _, _, slices, _ = _data()
-    return filled(page, {"saved by slicing": headline(latencies(slices))}, PROBLEM_PAGE)
+def headline_part() -> dict[str, str]:
+    """Return the headline figures of the problem's own page by the name in their marks."""
+    return {"saved by slicing": headline(latencies(_data()[2]))}
 
 
 def tables() -> str:
@@ -385,14 +354,6 @@ def _data() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     return orders, random, slices, json.loads((DATA / "run.json").read_text())
 
 
-def with_parts(page: str) -> str:
-    """Return a page with what stands between the marks of each part made anew."""
-    return filled(page, parts(), PAGE)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["collect"]:
-        collect([Path(name) for name in sys.argv[2:]])
-    TABLES.write_text(tables())
-    PAGE.write_text(with_parts(PAGE.read_text()))
-    PROBLEM_PAGE.write_text(with_headline(PROBLEM_PAGE.read_text()))
+    make_page(PAGE, parts, collect, (TABLES, tables))
+    make_page(PROBLEM_PAGE, headline_part)

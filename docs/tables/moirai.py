@@ -6,20 +6,18 @@ folder of suite `paper-moirai/cells-short` or `paper-moirai/cells`.
 """
 
 import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from results_page import all_tables, filled, markdown
+import runs
+from results_page import DOCS, NONE, all_tables, make_page, markdown
 
 from boundmark.reports.placement.latencies import BASES, NO_FUSION, TABLE_IV
 from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.checked_results import checked_results
-from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
 
-DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "moirai"
 PAGE = DOCS / "results-moirai.md"
 TABLES = DATA / "tables.md"
@@ -31,8 +29,6 @@ METHODS = (
 CLUSTERS = ("inter-server", "intra-server")
 FUSED = "moirai"
 BOUND = "certified bound"
-
-NONE = "–"
 
 # What [MOIRAI24], Section IV-B, says in words of Figure 10: how many times as fast Moirai's
 # placements are at most, over Placeto's, m-SCT's and GETF's.
@@ -60,10 +56,11 @@ TABLE_V = {
 TIMED = ("m-sct", "getf", "moirai-milp")
 
 
-def collect(folder: Path) -> None:
+def collect(folders: list[Path]) -> None:
     """Write a row for each task, with the best certified bound of its graph, and what ran."""
-    store = ResultStore.open(folder)
-    rows = checked_results(store).results
+    (folder,) = folders
+    rows = runs.results_in(folder)
+    run = runs.machine_facts(folders, rows, ["highspy"]) | runs.task_facts(rows)
     given = [json.loads(text) for text in rows["instance_params"]]
     bounds = rows.groupby("instance_sha256")["bound_certified"].max()
     tasks = pd.DataFrame(
@@ -89,25 +86,7 @@ def collect(folder: Path) -> None:
     )
     DATA.mkdir(exist_ok=True)
     tasks.to_csv(DATA / "tasks.csv", index=False)
-    texts = [path.read_text() for path in sorted(store.environments.iterdir())]
-    environments = [json.loads(text) for text in texts]
-    first = environments[0]
-    run = {
-        "commits": sorted({one["commit"][:10] for one in environments}),
-        "has_uncommitted_changes": any(one["dirty"] for one in environments),
-        "cpu": first["cpu"],
-        "cores": first["cores"],
-        "load": round(first["load_at_start"][0], 1),
-        "highspy": first["libraries"]["highspy"],
-        "from": f"{rows['started_at'].min():%Y-%m-%d %H:%M}",
-        "to": f"{rows['started_at'].max():%H:%M}",
-        "limit": int(rows["time_limit_seconds"].max()),
-        "tasks": len(rows),
-        "statuses": {str(name): int(n) for name, n in rows["status"].value_counts().items()},
-        "wall_minutes": round(float(rows["wall_seconds"].sum()) / 60, 1),
-        "cpu_minutes": round(float(rows["cpu_seconds"].sum()) / 60, 1),
-    }
-    (DATA / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    runs.store_run(DATA, run)
 
 
 def latencies(tasks: pd.DataFrame) -> pd.DataFrame:
@@ -131,20 +110,12 @@ def latencies(tasks: pd.DataFrame) -> pd.DataFrame:
     return found.join(base.rename("base"), on=["model", "cluster"])
 
 
-def machine_text(run: dict[str, object]) -> str:
+def machine_text(run: Mapping[str, Any]) -> str:
     """Return what ran: commit, machine, load, tasks, and how they ended."""
-    statuses = run["statuses"]
-    commits = run["commits"]
-    assert isinstance(statuses, dict)
-    assert isinstance(commits, list)
-    changed = " with uncommitted changes" if run["has_uncommitted_changes"] else ""
-    told = ", ".join(f"{n} {name}" for name, n in statuses.items())
     return (
-        f"Commit {', '.join(commits)}{changed}, {run['from']} to {run['to']} UTC, "
-        f'"{run["cpu"]}", {run["cores"]} cores, load {run["load"]} at the start, one task at a '
-        f"time with one thread, highspy {run['highspy']}. {count(int(str(run['tasks'])), 'task')} "
-        f"of {run['limit']} s at most ({told}); {run['wall_minutes']} minutes of wall-clock time "
-        f"and {run['cpu_minutes']} of processor time."
+        f"{runs.machine(run)}, load {max(run['loads'])} at the start, one task at a time with one "
+        f"thread, highspy {run['versions']['highspy']}. {count(run['tasks'], 'task')} of "
+        f"{run['limit']:g} s at most ({runs.told(run['statuses'])}); {runs.minutes(run)}."
     )
 
 
@@ -350,18 +321,10 @@ def tables() -> str:
     )
 
 
-def _data() -> tuple[pd.DataFrame, dict[str, object]]:
+def _data() -> tuple[pd.DataFrame, dict[str, Any]]:
     tasks = pd.read_csv(DATA / "tasks.csv", keep_default_na=False, na_values=[""])
     return tasks, json.loads((DATA / "run.json").read_text())
 
 
-def with_parts(page: str) -> str:
-    """Return a page with what stands between the marks of each part made anew."""
-    return filled(page, parts(), PAGE)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["collect"]:
-        collect(Path(sys.argv[2]))
-    TABLES.write_text(tables())
-    PAGE.write_text(with_parts(PAGE.read_text()))
+    make_page(PAGE, parts, collect, (TABLES, tables))

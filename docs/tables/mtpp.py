@@ -6,12 +6,12 @@ It also makes `docs/tables/mtpp/tables.md`, with all that the page leaves out.
 """
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from results_page import all_tables, filled, markdown
+import runs
+from results_page import DOCS, all_tables, by_stages, make_page, markdown
 
 from boundmark.reports.best_known import shipped
 from boundmark.reports.statistics.means import geometric_mean
@@ -19,7 +19,6 @@ from boundmark.reports.stored.statuses import unsupported_by_reason
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
 
-DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "mtpp"
 PAGE = DOCS / "results-mtpp.md"
 TABLES = DATA / "tables.md"
@@ -77,7 +76,7 @@ def beside(ours: pd.DataFrame, name: str, printed: dict[str, Sequence[float]], d
             cells = ["" if pd.isna(mean) else f"{mean:.{digits}f}" for mean in means]
             rows.append(["" if row in printed else row, f"ours, {kinds[row]}", *cells])
     rows.append(["instances", "ours", *(str(sizes.get(k, 0)) for k in STAGES)])
-    return markdown(["", "", *(f"k = {k}" for k in STAGES)], rows, text_columns=2)
+    return markdown(["", "", *by_stages(STAGES)], rows, 2)
 
 
 def solver_table(rows: pd.DataFrame) -> str:
@@ -114,38 +113,26 @@ def mean_solver_table(rows: pd.DataFrame) -> str:
     return markdown(["solver", "graphs", "mean", "smallest"], lines, text_columns=1)
 
 
-def collect(folder: Path) -> None:
+def collect(folders: list[Path]) -> None:
     """Write the tables of a results folder's report, and what the run was, as CSV and JSON.
 
     What the solvers claim gets the best known costs of today beside it.
     """
+    (folder,) = folders
+    rows = ResultStore.open(folder).results()
+    run = runs.task_facts(rows)
+    run |= runs.machine_facts(folders, rows, ["highspy", "pyscipopt", "gurobipy"])
     tables = folder / "tables" / "pipeline"
     for name in ("hierarchy_by_k", "solutions_by_k", "runtime_by_k"):
         frame = pd.read_parquet(tables / f"{name}.parquet")
         frame = frame[frame["dataset"] != "all data sets"]
         kept = [one for one in KEPT[name] if one in frame]
         frame[kept].round(6).to_csv(DATA / f"{name}.csv", index=False)
-    store = ResultStore.open(folder)
-    rows = store.results()
-    environments = [json.loads(path.read_text()) for path in sorted(store.environments.iterdir())]
-    libraries = environments[-1]["libraries"]
     unsupported = rows[rows["status"] == "unsupported"]
     reasons = unsupported_by_reason(
         zip(unsupported["method"], unsupported["status_detail"], strict=True)
     )
-    run = {
-        "commits": sorted({one["commit"][:10] for one in environments}),
-        "cpu": environments[-1]["cpu"],
-        "cores": environments[-1]["cores"],
-        "versions": {one: libraries[one] for one in ("highspy", "pyscipopt", "gurobipy")},
-        "from": f"{rows['started_at'].min():%Y-%m-%d %H:%M}",
-        "to": f"{rows['started_at'].max():%Y-%m-%d %H:%M}",
-        "tasks": len(rows),
-        "statuses": {str(name): int(n) for name, n in rows["status"].value_counts().items()},
-        "unsupported": [one.sentence for one in reasons],
-        "wall_minutes": round(float(rows["wall_seconds"].sum()) / 60, 1),
-        "cpu_minutes": round(float(rows["cpu_seconds"].sum()) / 60, 1),
-    }
+    run["unsupported"] = [one.sentence for one in reasons]
     solvers = pd.read_csv(DATA / "solvers.csv")
     records = shipped()
     costs = {
@@ -154,7 +141,7 @@ def collect(folder: Path) -> None:
     }
     solvers["best_known"] = [costs.get((one.graph, one.k)) for one in solvers.itertuples()]
     solvers.to_csv(DATA / "solvers.csv", index=False)
-    (DATA / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    runs.store_run(DATA, run)
 
 
 KEPT = {
@@ -173,7 +160,7 @@ def time_table(times: pd.DataFrame) -> str:
         for method in methods
         if (method, STAGES[0]) in own.index
     ]
-    return markdown(["seconds", *(f"k = {k}" for k in STAGES)], rows, text_columns=1)
+    return markdown(["seconds", *by_stages(STAGES)], rows)
 
 
 def every_part() -> dict[str, str]:
@@ -185,15 +172,13 @@ def every_part() -> dict[str, str]:
     run = json.loads((DATA / "run.json").read_text())
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     failed = {name: n for name, n in run["statuses"].items() if name not in ("ok", "unsupported")}
-    told = ", ".join(f"{n} {name}" for name, n in failed.items()) or "none failed"
-    machine = (
-        f"Commit {', '.join(run['commits'])}, {run['from']} to {run['to']} UTC, "
-        f'"{run["cpu"]}", {run["cores"]} cores, one task at a time with one thread, {versions}. '
-        f"{count(run['tasks'], 'task')} ({told}), {run['wall_minutes']} minutes of wall-clock time "
-        f"and {run['cpu_minutes']} of processor time."
+    ran = (
+        f"{runs.machine(run)}, one task at a time with one thread, {versions}. "
+        f"{count(run['tasks'], 'task')} ({runs.told(failed) or 'none failed'}), "
+        f"{runs.minutes(run)}."
     )
     return {
-        "machine": "\n\n".join([machine, *run["unsupported"]]),
+        "machine": "\n\n".join([ran, *run["unsupported"]]),
         "table 1": beside(levels[levels["dataset"] == "zoo"], "level", TABLE_1, 4),
         "table 3": beside(levels[levels["dataset"] == "regal-style"], "level", TABLE_3, 4),
         "table 2": beside(costs[costs["dataset"] == "zoo"], "method", TABLE_2, 3),
@@ -213,13 +198,5 @@ def tables() -> str:
     return all_tables("All tables of the MTPP paper", every_part())
 
 
-def with_parts(page: str) -> str:
-    """Return a page with what stands between the marks of each part made anew."""
-    return filled(page, parts(), PAGE)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["collect"]:
-        collect(Path(sys.argv[2]))
-    TABLES.write_text(tables())
-    PAGE.write_text(with_parts(PAGE.read_text()))
+    make_page(PAGE, parts, collect, (TABLES, tables))

@@ -8,19 +8,21 @@ can be from the optimum, by the best certified bound. "Largest" is the largest m
 """
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+from results_page import markdown
+from runs import results_in
+from zoo_gaps import gap_text
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.series.chain import ChainSettings
 from boundmark.bounds.placement.series.method import parts_along_chain
 from boundmark.problems.placement import PlacementInstance
-from boundmark.reports.stored.checked_results import checked_results
+from boundmark.reports.statistics.means import geometric_mean
 from boundmark.reports.stored.store import ResultStore
 
 # The method whose processor time is shown.
@@ -59,10 +61,7 @@ def gap_table(rows: pd.DataFrame, modules: dict[str, Modules]) -> str:
     modules
         By the instance's hash.
     """
-    lines = [
-        "| model | cluster | n | largest | outside | best schedule by | makespan | LB | gap | CPU, s |",  # noqa: E501
-        "| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |",
-    ]
+    lines = []
     ratios: dict[bool, list[float]] = {True: [], False: []}
     by_place = rows.assign(device=rows["device"].replace("", "its own"))
     for (cluster, name), found in by_place.groupby(["device", "instance"], dropna=False):
@@ -70,19 +69,25 @@ def gap_table(rows: pd.DataFrame, modules: dict[str, Modules]) -> str:
         cost, bound = found["objective"].min(), found["bound_certified"].max()
         best = found[found["objective"] == cost].sort_values("wall_seconds")["method"]
         seconds = found.loc[found["method"] == PROVER, "cpu_seconds"].max()
-        gap = "none"
         if not (pd.isna(cost) or pd.isna(bound) or not bound):
             ratios[shape.are_small].append(cost / bound)
-            gap = "optimal" if cost == bound else f"{100 * (cost / bound - 1):.2f} %"
         lines.append(
-            f"| {name} | {cluster} | {found['nodes'].iloc[0]:,} | {shape.largest:,} "
-            f"| {shape.outside} | {best.iloc[0] if len(best) else ''} | {_number(cost)} "
-            f"| {_number(bound)} | {gap} | {_number(seconds)} |"
-        )
-    lines += ["", _mean("All", ratios[True] + ratios[False])]
-    lines.append(_mean(f"Modules of at most {WELL_SEARCHED} operators, none outside", ratios[True]))
-    lines.append(_mean("Others", ratios[False]))
-    return "\n".join(lines)
+            [
+                name, cluster, f"{found['nodes'].iloc[0]:,}", f"{shape.largest:,}",
+                str(shape.outside), best.iloc[0] if len(best) else "", _number(cost),
+                _number(bound), gap_text(cost, bound), _number(seconds),
+            ]
+        )  # fmt: skip
+    head = [
+        "model", "cluster", ">n", ">largest", ">outside", "best schedule by", ">makespan", ">LB",
+        ">gap", ">CPU, s",
+    ]  # fmt: skip
+    means = [
+        _mean("All", ratios[True] + ratios[False]),
+        _mean(f"Modules of at most {WELL_SEARCHED} operators, none outside", ratios[True]),
+        _mean("Others", ratios[False]),
+    ]
+    return "\n".join([markdown(head, lines, len(head)), "", *means])
 
 
 def _number(value: float) -> str:
@@ -92,19 +97,18 @@ def _number(value: float) -> str:
 def _mean(title: str, ratios: list[float]) -> str:
     if not ratios:
         return f"- {title}: none"
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    return f"- {title}, n = {len(ratios)}: GM(UB/LB) - 1 = {100 * (mean - 1):.2f} %"
+    gap = 100 * (geometric_mean(pd.Series(ratios)) - 1)
+    return f"- {title}, n = {len(ratios)}: GM(UB/LB) - 1 = {gap:.2f} %"
 
 
-def _stored_modules(store: ResultStore, rows: pd.DataFrame) -> dict[str, Modules]:
+def _stored_modules(folder: Path, rows: pd.DataFrame) -> dict[str, Modules]:
     found = {}
     for sha256 in rows["instance_sha256"].unique():
-        text = (store.instances / f"{sha256}.json").read_text(encoding="utf-8")
+        text = (ResultStore.open(folder).instances / f"{sha256}.json").read_text(encoding="utf-8")
         found[sha256] = modules_of(PlacementInstance.from_json(json.loads(text)))
     return found
 
 
 if __name__ == "__main__":
-    opened = ResultStore.open(Path(sys.argv[1]))
-    results = checked_results(opened).results
-    print(gap_table(results, _stored_modules(opened, results)))
+    results = results_in(sys.argv[1])
+    print(gap_table(results, _stored_modules(Path(sys.argv[1]), results)))

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from results_page import markdown
+
 STAGES = (2, 4)
 
 STORED = Path(__file__).with_name("processor_costs.tsv")
@@ -91,18 +93,18 @@ def table() -> list[str]:
     for line in STORED.read_text().splitlines():
         name, k, costs, predicted, real = line.split("\t")
         found.setdefault((name, k), {})[costs] = (int(predicted), int(real))
-    lines = [
-        "| model | k | real, roofline | calibrated | measured | excess, roofline | calibrated "
-        "| measured | measured: predicted / real |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    lines = []
     for (name, k), own in found.items():
         real = [own[costs][1] for costs in ("roofline", "calibrated", "measured")]
         cells = [f"{one / 1e6:,.1f}" for one in real]
         cells += [f"{one / min(real) - 1:.1%}" for one in real]
         ratio = own["measured"][0] / own["measured"][1]
-        lines.append(f"| {name} | {k} | {' | '.join(cells)} | {ratio:.2f} |")
-    return lines
+        lines.append([name, k, *cells, f"{ratio:.2f}"])
+    head = [
+        "model", "k", "real, roofline", "calibrated", "measured", "excess, roofline", "calibrated",
+        "measured", "measured: predicted / real",
+    ]  # fmt: skip
+    return markdown(head, lines).splitlines()
 
 
 def main() -> None:

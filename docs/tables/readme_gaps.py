@@ -11,9 +11,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-
-from boundmark.reports.stored.checked_results import checked_results
-from boundmark.reports.stored.store import ResultStore
+from runs import results_in
 
 # Of text, of solutions and of best solutions, on a light and on a dark page.
 COLOURS = {
@@ -75,7 +73,7 @@ def draw(gaps: pd.DataFrame, colours: tuple[str, str, str]) -> Figure:
 
 def main(results: str, folder: str) -> None:
     """Draw the picture for light and for dark pages."""
-    gaps = solution_gaps(checked_results(ResultStore.open(Path(results))).results)
+    gaps = solution_gaps(results_in(results))
     mpl.rcParams["svg.hashsalt"] = "boundmark"
     for name, colours in COLOURS.items():
         path = Path(folder) / f"demo-gaps-{name}.svg"

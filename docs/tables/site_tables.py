@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from results_page import markdown
 
 from boundmark.datasets import measured, zoo
 from boundmark.problems.catalog import datasets, problems
@@ -198,12 +199,5 @@ def _columns(columns: Iterable[tuple[str, Column]]) -> list[str]:
 
 
 def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a table, and a blank line; a head that begins with `>` is of a column of numbers."""
-    rules = ["---:" if head.startswith(">") else "---" for head in heads]
-    lines = [_row(head.removeprefix(">") for head in heads), _row(rules)]
-    return [*lines, *map(_row, rows), ""]
-
-
-def _row(cells: Iterable[str]) -> str:
-    """Return a row of a table."""
-    return f"| {' | '.join(cells)} |"
+    """Return the lines of a table, and a blank one."""
+    return [*markdown(heads, rows, len(heads)).splitlines(), ""]

@@ -7,12 +7,13 @@ for Figures 11 and 12.
 """
 
 import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from results_page import all_tables, filled, markdown
+import runs
+from results_page import DOCS, NONE, all_tables, make_page, markdown
 
 from boundmark.datasets.microbatch import models, shapes
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, longest_path
@@ -23,19 +24,16 @@ from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.runtime import Simulation, program_of, simulate
 from boundmark.problems.microbatch.schedule import left_shifted, steady_bubble_rate
-from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.documents import read_parsed
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
 
-DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "tessel"
 PAGE = DOCS / "results-tessel.md"
 TABLES_FILE = DATA / "tables.md"
 
 SUITES = ("models", "small", "full")
 
-NONE = "–"
 CROSS = "×"
 
 # Numbers that [TESSEL24] prints in Table II: bubble rates in percent.
@@ -67,9 +65,9 @@ SEARCH_STEPS = 10**6
 class Results:
     """Verified rows of a results folder, with their parameters as columns."""
 
-    def __init__(self, folder: str) -> None:
-        self.store = ResultStore.open(Path(folder))
-        rows = checked_results(self.store).results
+    def __init__(self, folder: Path) -> None:
+        self.store = ResultStore.open(folder)
+        rows = runs.results_in(folder)
         given = [json.loads(text) for text in rows["instance_params"]]
         self.rows = rows.assign(
             memory=[one.get("memory", 0) for one in given],
@@ -107,9 +105,17 @@ def _same(column: str, found: object, wanted: object) -> bool:
     return all(given.get(key) == value for key, value in json.loads(str(wanted)).items())
 
 
-def collect(folders: Sequence[str]) -> None:
+def collect(folders: list[Path]) -> None:
     """Write what the page's tables are made from, as CSV, and what the runs were, as JSON."""
     results = [Results(folder) for folder in folders]
+    ran = [
+        {
+            "suite": f"paper-tessel/{suite}",
+            **runs.machine_facts([folder], one.rows, ["z3-solver"]),
+            **runs.task_facts(one.rows),
+        }
+        for suite, folder, one in zip(SUITES, folders, results, strict=True)
+    ]
     on_models, small, full = results
     frames = {
         "rates": bubble_rates(small),
@@ -124,32 +130,7 @@ def collect(folders: Sequence[str]) -> None:
     DATA.mkdir(exist_ok=True)
     for name, frame in frames.items():
         frame.round(6).to_csv(DATA / f"{name}.csv", index=False)
-    runs = [_run_of(folder, one) for folder, one in zip(SUITES, results, strict=True)]
-    (DATA / "runs.json").write_text(json.dumps(runs, indent=1) + "\n")
-
-
-def _run_of(suite: str, results: Results) -> dict[str, object]:
-    """Return the machine, the load and the statuses of one run, as they were stored."""
-    rows = results.rows
-    texts = [path.read_text() for path in sorted(results.store.environments.iterdir())]
-    environments = [json.loads(text) for text in texts]
-    first = environments[0]
-    return {
-        "suite": f"paper-tessel/{suite}",
-        "commits": sorted({one["commit"][:10] for one in environments}),
-        "has_uncommitted_changes": any(one["dirty"] for one in environments),
-        "cpu": first["cpu"],
-        "cores": first["cores"],
-        "load": round(first["load_at_start"][0], 1),
-        "z3": first["libraries"]["z3-solver"],
-        "from": f"{rows['started_at'].min():%Y-%m-%d %H:%M}",
-        "to": f"{rows['started_at'].max():%Y-%m-%d %H:%M}",
-        "limit": int(rows["time_limit_seconds"].max()),
-        "tasks": len(rows),
-        "statuses": {str(name): int(n) for name, n in rows["status"].value_counts().items()},
-        "wall_minutes": round(float(rows["wall_seconds"].sum()) / 60, 1),
-        "cpu_minutes": round(float(rows["cpu_seconds"].sum()) / 60, 1),
-    }
+    runs.store_run(DATA, ran)
 
 
 def bubble(layout: BlockLayout, period: int) -> float:
@@ -339,45 +320,42 @@ def inference(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["samples", "shape", "milliseconds", "samples_per_second"])
 
 
-def run_text(runs: Sequence[dict[str, object]]) -> str:
+def run_text(ran: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of the runs: commit, machine, load, tasks and time."""
-    lines = []
-    for run in runs:
-        statuses = run["statuses"]
-        assert isinstance(statuses, dict)
-        told = ", ".join(f"{n} {name}" for name, n in statuses.items())
-        changed = " and uncommitted changes" if run["has_uncommitted_changes"] else ""
-        lines.append(
-            [
-                f"`{run['suite']}`", ", ".join(map(str, run["commits"])) + changed,
-                f"{run['from']} to {str(run['to'])[-5:]} UTC", f"{run['limit']} s", told,
-                f"{run['wall_minutes']}, {run['cpu_minutes']}",
-                str(run["load"]),
-            ]
-        )  # fmt: skip
+    lines = [
+        [
+            f"`{run['suite']}`",
+            # What was measured before such code was refused.
+            ", ".join(run["commits"])
+            + (" and uncommitted changes" if run.get("has_uncommitted_changes") else ""),
+            f"{run['from']} to {run['to'][-5:]} UTC", f"{run['limit']:g} s",
+            runs.told(run["statuses"]),
+            f"{run['wall_minutes']}, {run['cpu_minutes']}", str(max(run["loads"])),
+        ]
+        for run in ran
+    ]  # fmt: skip
     head = [
         "suite", "commit", "time", "limit", "tasks", "minutes: wall, processor", "load at start"
     ]  # fmt: skip
-    first = runs[0]
-    machine = f'"{first["cpu"]}", {first["cores"]} cores, one task at a time, Z3 {first["z3"]}.'
-    return machine + "\n\n" + markdown(head, lines, 5)
+    return f"{_machine(ran[0])}.\n\n" + markdown(head, lines, 5)
 
 
-def machine_text(runs: Sequence[dict[str, object]]) -> str:
+def machine_text(ran: Sequence[Mapping[str, Any]]) -> str:
     """Return a sentence on the machine and each run."""
-    told = [
-        f"`{run['suite']}` ({count(int(str(run['tasks'])), 'task')} of {run['limit']} s at most)"
-        for run in runs
-    ]
-    wall, processor = (
-        sum(float(str(run[f"{name}_minutes"])) for run in runs) for name in ("wall", "cpu")
+    suites = ", ".join(
+        f"`{run['suite']}` ({count(run['tasks'], 'task')} of {run['limit']:g} s at most)"
+        for run in ran
     )
-    first = runs[0]
+    wall, processor = (sum(run[f"{name}_minutes"] for run in ran) for name in ("wall", "cpu"))
     return (
-        f'"{first["cpu"]}", {first["cores"]} cores, one task at a time, Z3 {first["z3"]}, '
-        f"{str(first['from'])[:10]}: {', '.join(told)}, {wall:.1f} minutes of wall-clock time and "
-        f"{processor:.1f} of processor time."
+        f"{_machine(ran[0])}, {ran[0]['from'][:10]}: {suites}, {wall:.1f} minutes of wall-clock "
+        f"time and {processor:.1f} of processor time."
     )
+
+
+def _machine(run: Mapping[str, Any]) -> str:
+    solver = run["versions"]["z3-solver"]
+    return f'"{run["cpu"]}", {run["cores"]} cores, one task at a time, Z3 {solver}'
 
 
 def table_2(rates: pd.DataFrame) -> str:
@@ -611,10 +589,10 @@ LONG = ("figure 10", "figure 12", "devices", "figure 16", "figure 17")
 
 def parts() -> dict[str, str]:
     """Return each generated part of the page by the name in its marks."""
-    frames, runs = _data()
+    frames, ran = _data()
     made = {name: make(frames[frame]) for name, (frame, make) in TABLES.items() if name not in LONG}
     return {
-        "machine": machine_text(runs),
+        "machine": machine_text(ran),
         "claims": claims(frames),
         **made,
         "devices": device_summary(frames["devices"]),
@@ -623,26 +601,18 @@ def parts() -> dict[str, str]:
 
 def tables() -> str:
     """Return the file of all tables."""
-    frames, runs = _data()
+    frames, ran = _data()
     made = {name: make(frames[frame]) for name, (frame, make) in TABLES.items()}
     return all_tables(
         "All tables of the Tessel paper",
-        {"runs": run_text(runs), "claims": claims(frames), **made},
+        {"runs": run_text(ran), "claims": claims(frames), **made},
     )
 
 
-def _data() -> tuple[dict[str, pd.DataFrame], list[dict[str, object]]]:
+def _data() -> tuple[dict[str, pd.DataFrame], list[dict[str, Any]]]:
     frames = {path.stem: pd.read_csv(path) for path in sorted(DATA.glob("*.csv"))}
-    return frames, json.loads((DATA / "runs.json").read_text())
-
-
-def with_parts(page: str) -> str:
-    """Return a page with what stands between the marks of each part made anew."""
-    return filled(page, parts(), PAGE)
+    return frames, json.loads((DATA / "run.json").read_text())
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["collect"]:
-        collect(sys.argv[2:])
-    TABLES_FILE.write_text(tables())
-    PAGE.write_text(with_parts(PAGE.read_text()))
+    make_page(PAGE, parts, collect, (TABLES_FILE, tables))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from efficiency import family, fitted, predicted
+from results_page import markdown
 
 import boundmark
 from boundmark.datasets.measured import MeasuredModel, load, measured_model, measured_models
@@ -97,11 +98,7 @@ def stage_table() -> list[str]:
     predicted = {
         row.model: row.predicted for row in rows() if (row.costs, row.k) == ("roofline", 4)
     }
-    lines = [
-        "| model | predicted by the roofline | its partition, eager | compiled | measured, eager "
-        "| compiled |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+    lines = []
     for line in (DATA / "stages.jsonl").read_text().splitlines():
         row = json.loads(line)
         name = next(one for one in predicted if measured_model(one).model == row["model"])
@@ -111,44 +108,60 @@ def stage_table() -> list[str]:
             for which in ("roofline", "measured")
             for how in ("eager", "compiled")
         ]
-        lines.append(f"| {name} | {predicted[name] / 1e3:,.0f} | {' | '.join(slowest)} |")
-    return lines
+        lines.append([name, f"{predicted[name] / 1e3:,.0f}", *slowest])
+    head = [
+        "model", "predicted by the roofline", "its partition, eager", "compiled",
+        "measured, eager", "compiled",
+    ]  # fmt: skip
+    return markdown(head, lines).splitlines()
 
 
 def tables() -> list[str]:
     """Return the tables of the page, as lines."""
-    lines = ["| costs | k | predicted / real | .75 to 1.33 | excess | worst |"]
-    lines.append("|---|---|---|---|---|---|")
-    lines += [
-        f"| {one.costs} | {one.k} | {one.least:.2f} to {one.most:.2f} | {one.close} of "
-        f"{one.models} | {one.excess:.1%} | {one.worst:.1%} ({one.worst_model}) |"
-        for one in summary()
-    ]
-    lines += ["", "| model | roofline, k = 2, 4, 8 | calibrated, k = 2, 4, 8 |", "|---|---|---|"]
-    found = rows()
-    for name in dict.fromkeys(row.model for row in found):
-        cells = [
-            ", ".join(
-                f"{row.ratio:.2f} ({row.excess:.1%})"
-                for row in found
-                if (row.model, row.costs) == (name, costs)
-            )
-            for costs in ("roofline", "calibrated")
+    excesses = [
+        [
+            one.costs, str(one.k), f"{one.least:.2f} to {one.most:.2f}",
+            f"{one.close} of {one.models}", f"{one.excess:.1%}",
+            f"{one.worst:.1%} ({one.worst_model})",
         ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    lines += ["", "| model | roofline / measured | calibrated / measured | measured / whole |"]
-    lines.append("|---|---|---|---|")
-    lines += [
-        f"| {one.model} | {one.roofline / one.measured:.2f} | {one.calibrated / one.measured:.2f} "
-        f"| {one.measured / one.whole:.2f} |"
+        for one in summary()
+    ]  # fmt: skip
+    found = rows()
+    of_models = [
+        [
+            name,
+            *(
+                ", ".join(
+                    f"{row.ratio:.2f} ({row.excess:.1%})"
+                    for row in found
+                    if (row.model, row.costs) == (name, costs)
+                )
+                for costs in ("roofline", "calibrated")
+            ),
+        ]
+        for name in dict.fromkeys(row.model for row in found)
+    ]
+    ratios = [
+        [
+            one.model, f"{one.roofline / one.measured:.2f}",
+            f"{one.calibrated / one.measured:.2f}", f"{one.measured / one.whole:.2f}",
+        ]
         for one in totals()
+    ]  # fmt: skip
+    of_layers = [
+        [phase, f"{min(found):.2f} to {max(found):.2f}"] for phase, found in layer_ratios().items()
     ]
-    lines += ["", "| phase | predicted / compiled layer |", "|---|---|"]
-    lines += [
-        f"| {phase} | {min(ratios):.2f} to {max(ratios):.2f} |"
-        for phase, ratios in layer_ratios().items()
+    made: list[tuple[list[str], list[list[str]]]] = [
+        (["costs", "k", "predicted / real", ".75 to 1.33", "excess", "worst"], excesses),
+        (["model", "roofline, k = 2, 4, 8", "calibrated, k = 2, 4, 8"], of_models),
+        (
+            ["model", "roofline / measured", "calibrated / measured", "measured / whole"],
+            ratios,
+        ),
+        (["phase", "predicted / compiled layer"], of_layers),
     ]
-    return lines
+    texts = (markdown(head, lines, len(head)) for head, lines in made)
+    return "\n\n".join(texts).splitlines()
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import pytest
 import torch_archives
 
 import boundmark
+from boundmark.benchmarks.environment import FIELDS, gpu
 from boundmark.benchmarks.profiling import device_of_gpu
-from boundmark.benchmarks.runtimes.nvidia_smi import FIELDS, gpu
 
 
 def test_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from boundmark.benchmarks.suite_file import (
     load_suite,
     parse_suite,
     part_names,
-    renamed,
     suite_names,
 )
 from boundmark.datasets.resolve import load_member
@@ -307,13 +306,6 @@ def test_not_every_suite_has_a_small_form() -> None:
     """The sentence says which have."""
     with pytest.raises(InvalidInputError, match="suite smoke has no small form; paper-hsdag, pap"):
         load_collection("smoke", small=True)
-
-
-@pytest.mark.parametrize(("old", "new"), renamed().items())
-def test_old_names_lead_to_new_ones(old: str, new: str, caplog: pytest.LogCaptureFixture) -> None:
-    """With a note."""
-    assert load_collection(old) == load_collection(new)
-    assert f"suite {old} is called {new} now" in caplog.text
 
 
 def test_a_suite_is_a_collection_of_one() -> None:

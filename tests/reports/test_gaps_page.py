@@ -1,9 +1,12 @@
 """The script that makes the tables of docs/how-far-from-optimal.md."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+import runs
 from results_page import filled
 from table_scripts import load_script
 
@@ -12,7 +15,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     """From the tables that stand beside it; made again, it is the same."""
     module = load_script("gaps")
     page = module.PAGE.read_text()
-    assert module.with_parts(page) == page
+    assert filled(page, module.parts(), module.PAGE) == page
 
 
 def test_printed_tables_are_kept_cell_by_cell(
@@ -73,3 +76,29 @@ def test_a_page_without_marks_is_refused() -> None:
     """The sentence names the page and the mark."""
     with pytest.raises(ValueError, match=r"page.md: <!-- table 9 -->"):
         filled("# Page\n", {"table 9": "text"}, Path("page.md"))
+
+
+RECORD = {
+    "commit": "0123456789abcdef", "dirty": False, "cpu": "One", "cores": 2,
+    "load_at_start": [0.25, 0, 0], "libraries": {"jax": "1.0"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [{}, {"dirty": True}, {"commit": None, "dirty": None}])
+def test_results_of_code_that_was_not_committed_are_refused(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    """The sentence says what to do; others are told with their commit, machine and day."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "1.json").write_text(json.dumps(RECORD | change))
+    rows = pd.DataFrame({"started_at": pd.to_datetime(["2026-11-23 13:28", "2026-11-23 14:21"])})
+    if change:
+        with pytest.raises(ValueError, match="commit the code, and run the suite into a new"):
+            runs.machine_facts([tmp_path], rows)
+        return
+    found = runs.machine_facts([tmp_path], rows, ["jax"])
+    assert runs.machine(found) == (
+        'Commit 0123456789, 2026-11-23 13:28 to 14:21 UTC, "One", 2 cores'
+    )
+    assert (found["loads"], found["versions"]) == ([0.2], {"jax": "1.0"})

@@ -3,7 +3,7 @@
 from random import Random
 
 import pandas as pd
-import pytest
+from results_page import filled
 from table_scripts import load_script
 
 from boundmark.problems.dag import Dag
@@ -38,10 +38,10 @@ def test_the_page_is_what_the_script_makes() -> None:
     """From the data that stand beside it; made again, it is the same."""
     module = load_script("memorianova")
     page = module.PAGE.read_text()
-    assert module.with_parts(page) == page
+    assert filled(page, module.parts(), module.PAGE) == page
     assert module.tables() == module.TABLES.read_text()
     page = module.PROBLEM_PAGE.read_text()
-    assert module.with_headline(page) == page
+    assert filled(page, module.headline_part(), module.PROBLEM_PAGE) == page
 
 
 def test_memory_is_saved_of_random_orders() -> None:
@@ -91,11 +91,3 @@ def test_random_orders_are_topological_and_reach_all() -> None:
     fork, random = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)]), Random(1)
     drawn = {tuple(module.random_order(fork, random)) for _ in range(20)}
     assert drawn == {(0, 1, 2, 3), (0, 2, 1, 3)}
-
-
-def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence names the mark."""
-    module = load_script("memorianova")
-    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
-    with pytest.raises(ValueError, match="<!-- table 9 -->"):
-        module.with_parts("# Page\n")

@@ -9,7 +9,7 @@ import pytest
 from altered_folders import copy_folder, identified, read_rows, write_rows
 
 from boundmark.benchmarks.folder_check import check_folder
-from boundmark.benchmarks.folder_check.endings import ending_faults
+from boundmark.benchmarks.folder_check.rows import ending_faults
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.reports.stored.documents import write_document
 

@@ -214,7 +214,6 @@ def test_noise(boundmark: Boundmark, quarters: Path) -> None:
         (("--noise", "0.1", "--baseline", "nosuch"), "nosuch"),
         (("--draws", "5"), "--draws is given without --noise; expected both"),
         (("--baseline", "uniform"), "--baseline is given without --noise"),
-        (("--against", "uniform"), "--against is called --baseline now"),
     ],
 )
 def test_noise_that_is_none(

@@ -3,7 +3,7 @@ import hashlib
 import json
 import shutil
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from command_line import Boundmark
 
 from boundmark.benchmarks import api
-from boundmark.benchmarks.library import Library
+from boundmark.benchmarks.library import Library, adding
 from boundmark.benchmarks.library.adding import add_results
 from boundmark.benchmarks.library.folder import packed
 from boundmark.benchmarks.library.verifying import Part, verify_library
@@ -34,6 +34,9 @@ onnx-light = "of the onnx package"
 SHIPPED = Path(__file__).resolve().parents[3] / "library"
 
 
+COMMIT_OF = adding.commit_of
+
+
 def empty(folder: Path, facts: str = FACTS) -> Library:
     """Return a library without entries."""
     folder.mkdir()
@@ -45,6 +48,14 @@ def empty(folder: Path, facts: str = FACTS) -> Library:
 def _own_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Remember nothing of other tests."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _is_committed() -> Iterator[None]:
+    """Let results be those of a commit, whatever has been changed since."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adding, "commit_of", lambda record: "0123456789abcdef")
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +167,20 @@ def test_nothing_is_added_without_consent_or_room(
     with pytest.raises(BoundmarkError, match=reason):
         add_results(library, finished_run, by)
     assert [*contents(library.directory)] == ["library.toml"]
+
+
+def test_results_of_code_that_was_not_committed_are_refused(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence says what to do, and nothing is added; of a package, none is known."""
+    assert COMMIT_OF({"commit": "0123", "dirty": True}) == "0123+"
+    assert COMMIT_OF({"commit": "0123", "dirty": False}) == "0123"
+    assert COMMIT_OF({"commit": None, "dirty": None}) == ""
+    library = empty(tmp_path / "library")
+    monkeypatch.setattr(adding, "commit_of", lambda record: "0123456789abcdef+")
+    with pytest.raises(BoundmarkError, match="since commit 0123456789ab that were not committed"):
+        add_results(library, finished_run, "Ada")
+    assert not list(library.entries())
 
 
 def test_data_sets_of_others_are_left_out(finished_run: Path, tmp_path: Path) -> None:

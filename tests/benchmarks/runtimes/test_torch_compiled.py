@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch_modules import Attention, convolutions  # noqa: E402
 
-from boundmark.benchmarks.runtimes import torch_compiled, torch_cuda  # noqa: E402
+from boundmark.benchmarks.runtimes import torch_compiled  # noqa: E402
 from boundmark.benchmarks.runtimes.measured import Measured  # noqa: E402
 from boundmark.benchmarks.runtimes.torch_compiled import (  # noqa: E402
     CompiledTimes,
@@ -157,7 +157,7 @@ def test_a_run_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         return [100] * repeats
 
     refusal: list[bool] = []
-    monkeypatch.setattr(torch_cuda, "replayed", replayed)
+    monkeypatch.setattr(torch_compiled, "replayed", replayed)
     monkeypatch.setattr(torch.cuda, "device", lambda device: torch.no_grad())
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     found = torch_compiled._on_gpu(program, call, 2)

@@ -12,7 +12,7 @@ from torch_archives import call, program, tensor  # noqa: E402
 from torch_modules import MODULES, Attention, Cached, convolutions  # noqa: E402
 
 import boundmark  # noqa: E402
-from boundmark.benchmarks.runtimes import torch_cuda, torch_times  # noqa: E402
+from boundmark.benchmarks.runtimes import torch_times  # noqa: E402
 from boundmark.benchmarks.runtimes.measured import Measured  # noqa: E402
 from boundmark.benchmarks.runtimes.torch_execution import Program, runnable  # noqa: E402
 from boundmark.benchmarks.runtimes.torch_times import (  # noqa: E402
@@ -223,14 +223,14 @@ def test_calls_that_cannot_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
         return [20] * repeats
 
     captured: list[str] = []
-    monkeypatch.setattr(torch_cuda, "replayed", replayed)
-    monkeypatch.setattr(torch_cuda, "launched", lambda run, often, repeats: [50] * repeats)
-    monkeypatch.setattr(torch_cuda, "_wall", lambda program, repeats: [99] * repeats)
+    monkeypatch.setattr(torch_times, "replayed", replayed)
+    monkeypatch.setattr(torch_times, "launched", lambda run, often, repeats: [50] * repeats)
+    monkeypatch.setattr(torch_times, "_wall", lambda program, repeats: [99] * repeats)
     monkeypatch.setattr(torch.cuda, "device", lambda device: torch.no_grad())
     with torch.no_grad():
         calls = tried(given)
         given.reset()
-        times = torch_cuda.call_times(given, calls, 2)
+        times = torch_times.call_times_on_gpu(given, calls, 2)
     assert captured == ["taken", "refused", "taken", "taken"]
     found = of_operators(given, calls, times, 2)
     assert first(found) == {"Add": 20, "Mul": 50, "Mul_2": 20}

@@ -38,7 +38,7 @@ def test_methods_that_prove_clearly_more_are_counted() -> None:
         "| ---: | --- | ---: | ---: | ---: | ---: | --- |",
         "| 4 | a | 70 | 0.9000 | 0.9020 | 0.8000 | `packing` +0.22 % |",
         "| 4 | b | 90 | 0.9000 |  | 0.9090 | **`mip-tree` +1.00 %** |",
-        "| 4 | geometric mean | | 0.9000 |  | 0.8527 | |",
+        "| 4 | geometric mean |  | 0.9000 |  | 0.8527 |  |",
     ]
     assert script.summary(found) == (
         "In 1 of 2 cells, a single method proves more than 0.3 % more than `certify` in the same "

@@ -1,7 +1,7 @@
 """The script that makes the tables of docs/results-tessel.md."""
 
 import pandas as pd
-import pytest
+from results_page import filled
 from table_scripts import load_script
 
 
@@ -9,7 +9,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     """From the data that stand beside it; made again, it is the same."""
     module = load_script("tessel")
     page = module.PAGE.read_text()
-    assert module.with_parts(page) == page
+    assert filled(page, module.parts(), module.PAGE) == page
     assert module.tables() == module.TABLES_FILE.read_text()
 
 
@@ -51,11 +51,3 @@ def test_what_does_not_fit_is_a_cross_and_has_no_ratio() -> None:
     four, eight = load_script("tessel").speed_table(rows, "gpt").splitlines()[2:4]
     assert four == "| 4 | 2.00 | × | 1.00 (2.00) | × | × | × |"
     assert eight == "| 8 | × | × | 1.00 | × | × | × |"
-
-
-def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence names the mark."""
-    module = load_script("tessel")
-    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
-    with pytest.raises(ValueError, match="<!-- table 9 -->"):
-        module.with_parts("# Page\n")

@@ -1,7 +1,7 @@
 """The script that makes the tables of docs/results-mtpp.md."""
 
 import pandas as pd
-import pytest
+from results_page import filled
 from table_scripts import load_script
 
 
@@ -9,7 +9,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     """From the data that stand beside it; made again, it is the same."""
     module = load_script("mtpp")
     page = module.PAGE.read_text()
-    assert module.with_parts(page) == page
+    assert filled(page, module.parts(), module.PAGE) == page
     assert module.tables() == module.TABLES.read_text()
 
 
@@ -50,11 +50,3 @@ def test_what_the_licence_does_not_cover_is_said_in_its_row() -> None:
     assert "316 x 369 | 165 x 365 | 2,600.0 | 0.897 | 12 | 15.0 | 1 |" in covered
     assert "316 x 2,134 | more than 2,000 rows |" in beyond
     assert module.mean_solver_table(rows).splitlines()[2] == "| highs | 1 | 0.897 | 0.897 |"
-
-
-def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence names the mark."""
-    module = load_script("mtpp")
-    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
-    with pytest.raises(ValueError, match="<!-- table 9 -->"):
-        module.with_parts("# Page\n")

@@ -1,7 +1,7 @@
 """The script that makes docs/results-hsdag.md."""
 
 import pandas as pd
-import pytest
+from results_page import filled
 from table_scripts import load_script
 
 COLUMNS = ["part", "model", "method", "kind", "seed", "makespan", "bound", "cpu_seconds", "status"]
@@ -22,7 +22,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     """From the data that stand beside it; made again, it is the same."""
     module = load_script("hsdag")
     page = module.PAGE.read_text()
-    assert module.with_parts(page) == page
+    assert filled(page, module.parts(), module.PAGE) == page
     assert module.tables() == module.TABLES.read_text()
 
 
@@ -72,11 +72,3 @@ def test_after_so_many_evaluations() -> None:
     lines = module.curves(given).splitlines()
     assert lines[2] == "| `hsdag` | 4.000, 100.0 % | – | – | – |"
     assert lines[4] == "| `random-sets` | – | 3.000, 50.0 % | – | – |"
-
-
-def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence names the mark."""
-    module = load_script("hsdag")
-    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
-    with pytest.raises(ValueError, match="<!-- table 9 -->"):
-        module.with_parts("# Page\n")

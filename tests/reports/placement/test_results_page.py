@@ -1,7 +1,7 @@
 """The script that makes the tables of docs/results-moirai.md."""
 
 import pandas as pd
-import pytest
+from results_page import filled
 from table_scripts import load_script
 
 COLUMNS = [
@@ -26,7 +26,7 @@ def test_the_page_is_what_the_script_makes() -> None:
     """From the data that stand beside it; made again, it is the same."""
     module = load_script("moirai")
     page = module.PAGE.read_text()
-    assert module.with_parts(page) == page
+    assert filled(page, module.parts(), module.PAGE) == page
     assert module.tables() == module.TABLES.read_text()
 
 
@@ -70,11 +70,3 @@ def test_what_was_not_placed_is_told_and_enters_no_mean() -> None:
     told = module.missing_table(given).splitlines()[2]
     assert told == "| getf | nothing within the limit | 1 | gpt-3-330m (inter-server none) |"
     assert module.missing_text(given) == "Of 1 graphs, these were not placed: `getf` 1."
-
-
-def test_a_page_without_marks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence names the mark."""
-    module = load_script("moirai")
-    monkeypatch.setattr(module, "parts", lambda: {"table 9": "text"})
-    with pytest.raises(ValueError, match="<!-- table 9 -->"):
-        module.with_parts("# Page\n")

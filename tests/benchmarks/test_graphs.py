@@ -2,7 +2,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from boundmark.benchmarks.graph_drawing import MOST_KINDS, OTHER, Picture, kinds, to_dot, to_svg
+from boundmark.benchmarks.graphs import MOST_KINDS, OTHER, Picture, kinds, to_dot, to_svg
 from boundmark.problems.dag import Dag
 from boundmark.problems.graph_layout import LEVELS_PER_STRIP, layered
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks.runtimes.openvino_times import measure, operators_of
+from boundmark.benchmarks.runtimes.onnx_times import measure_with_openvino, operators_of
 
 NAMES = ("conv", "relu", "reshape", "product")
 
@@ -48,7 +48,7 @@ def test_a_model_is_measured(tmp_path: Path) -> None:
     opset = onnx.helper.make_opsetid("", 17)
     path = tmp_path / "m.onnx"
     onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
-    times = measure(path, ("product", "relu"), repeats=3, threads=1)
+    times = measure_with_openvino(path, ("product", "relu"), repeats=3, threads=1)
     assert len(times["product"]) == 3
     assert min(times["product"]) > 0
     assert set(times["relu"]) == {0}

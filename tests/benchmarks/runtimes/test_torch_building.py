@@ -6,8 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from boundmark.benchmarks.runtimes.torch_building import torch_dtype  # noqa: E402
-from boundmark.benchmarks.runtimes.torch_values import RandomValues, rows_of  # noqa: E402
+from boundmark.benchmarks.runtimes.torch_building import (  # noqa: E402
+    RandomValues,
+    rows_of,
+    torch_dtype,
+)
 from boundmark.datasets.torch_file import DTYPES  # noqa: E402
 from boundmark.datasets.torch_writes import StoredTensor  # noqa: E402
 

@@ -1,0 +1,246 @@
+"""Commands on results folders and runs: verify, merge, query, compare and baseline."""
+
+import csv
+import gc
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundmark.benchmarks.cli.checks import check_progress
+from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH
+
+if TYPE_CHECKING:
+    from boundmark.reports.query import Answer
+
+
+@click.command()
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="DIR|FILE...",
+    type=click.Path(path_type=Path, exists=True),
+)  # fmt: skip
+@click.option(
+    "--sources", is_flag=True,
+    help="Also make every instance again from the data set, device and parameters that its rows "
+    "name, and compare.",
+)  # fmt: skip
+@click.option(
+    "--manifest", metavar="FILE", type=FILE,
+    help="Also compare the files of one results folder with this manifest, which `boundmark run "
+    "--manifest` wrote and you have from elsewhere than from whoever gave you the folder.",
+)  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print only what was rejected.")
+def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet: bool) -> None:
+    """Check all documents and rows of results folders, or files.
+
+    The exit code is 0 only if all are accepted. In a results folder, every cost and bound that a
+    row states must follow from the folder's instances, solutions and certificates. With a single
+    file, name its instance too, unless that lies where a results folder keeps it.
+
+    Names of data sets, devices and methods are not checked; --sources checks those of instances.
+    Whether rows are gone or were exchanged, only a manifest tells.
+    Accepted documents of a folder are not checked again by `report` and `compare`.
+    """
+    from boundmark.benchmarks.folder_check import (
+        Verdict,
+        check_files,
+        check_folder,
+        check_sources,
+    )
+    from boundmark.benchmarks.terminal import echo
+    from boundmark.reports.stored.accepted import Accepted
+    from boundmark.reports.stored.manifest import differences, read_manifest
+
+    if manifest is not None and (len(paths) != 1 or not paths[0].is_dir()):
+        raise click.UsageError("--manifest is about one results folder; expected one DIR.")
+    listed = None if manifest is None else read_manifest(manifest)
+    accepted = Accepted()
+    verdicts: list[Verdict] = []
+    for path in paths:
+        if path.is_dir():
+            verdicts.extend(check_folder(path, accepted))
+            if sources:
+                verdicts.extend(check_sources(path))
+            if listed is not None:
+                found = differences(path, listed)
+                verdicts += [Verdict(str(path / name), reason) for name, reason in found]
+    accepted.save()
+    # Pipes and devices too: they are rejected, not passed over.
+    files = [path for path in paths if not path.is_dir()]
+    verdicts.extend(check_files(files))
+    rejected = [verdict for verdict in verdicts if verdict.reason is not None]
+    for verdict in rejected:
+        echo(f"rejected: {verdict.subject}: {verdict.reason}")
+    if not quiet or rejected:
+        click.echo(f"{len(verdicts) - len(rejected)} accepted, {len(rejected)} rejected")
+    if rejected:
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, metavar="DIR DIR...", type=PATH)
+@click.option(
+    "--out", required=True, metavar="DIR", type=PATH,
+    help="New folder; it must be empty or not there yet.",
+)  # fmt: skip
+def merge(folders: tuple[Path, ...], out: Path) -> None:
+    """Merge results folders, e.g. of several hosts, into a new one.
+
+    The folders are not changed. Where several have a task, the new folder gets the latest row of
+    those whose documents are there and whose status is ok. Rows that contradict it are printed.
+    """
+    from boundmark.benchmarks.terminal import echo
+    from boundmark.reports.merging import merge_folders
+    from boundmark.reports.text import count
+
+    merged = merge_folders(folders, out)
+    echo(
+        f"{out}: {count(merged.tasks, 'task')} of {count(len(folders), 'folder')}, "
+        f"{count(merged.duplicates, 'duplicate')}, {count(len(merged.conflicts), 'conflict')}"
+    )
+    for conflict in merged.conflicts:
+        echo(f"conflict: {conflict.sentence}")
+    for name, reason in merged.left_files.items():
+        echo(f"not copied, because {reason}: {name}")
+    for row in merged.unsupported.to_dict("records"):
+        echo(f"without support: {row['column']} of task {row['task_id']}: {row['reason']}")
+
+
+@click.command()
+@click.argument("sql", metavar="SQL")
+@click.argument("directory", metavar="DIR", type=PATH)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print a JSON list with an object for each row, instead of a table.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of a table.")
+def query(sql: str, directory: Path, as_json: bool, as_csv: bool) -> None:
+    """Print the answer to an SQL query on a results folder.
+
+    SQL is a query of DuckDB, DIR the results folder. Its tables are results, traces and those that
+    `boundmark report` has made: certified, failures, and others whose names begin with a problem's.
+    The query SHOW TABLES lists them; DESCRIBE results lists the columns of one. Needs the extra
+    `query`.
+
+    As in reports, the best documents of each instance are checked first. Costs and bounds that are
+    rejected, or that no document supports, are left out; a line on the error output says how
+    many.
+    """
+    from boundmark.benchmarks.terminal import echo
+    from boundmark.reports.query import query_folder
+
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv are given; expected one of them.")
+    with check_progress() as on_check:
+        answer = query_folder(directory, sql, on_check)
+    for note in answer.notes:
+        echo(note, err=True)
+    if as_json:
+        rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+        click.echo(json.dumps(rows, indent=2, default=str))
+    elif as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([answer.columns, *answer.rows])
+    else:
+        _print(answer)
+
+
+def _print(answer: "Answer") -> None:
+    from rich.table import Table
+
+    from boundmark.benchmarks.terminal import plain, print_table, wide_tables
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for at, name in enumerate(answer.columns):
+        is_number = all(isinstance(row[at], int | float | None) for row in answer.rows)
+        table.add_column(plain(name), justify="right" if is_number else "left")
+    for row in answer.rows:
+        table.add_row(*(plain(_text(value)) for value in row))
+    if answer.columns:
+        with wide_tables(True):
+            print_table(table)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@click.command()
+@click.argument("base", type=PATH)
+@click.argument("new", type=PATH)
+@click.option(
+    "--thresholds", metavar="FILE", type=FILE,
+    help="TOML file with the differences beyond which NEW counts as worse; docs/nightly.md "
+    "lists the defaults.",
+)  # fmt: skip
+@click.option(
+    "--out", metavar="DIR", type=FOLDER,
+    help="Also write comparison.md and comparison.json into this folder.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
+def compare(
+    base: Path, new: Path, thresholds: Path | None, out: Path | None, as_json: bool
+) -> None:
+    """Say whether the run NEW is better or worse than the run BASE.
+
+    Both are results folders, or files that `boundmark baseline` wrote. Verified costs, certified
+    bounds, failures and solved counts decide; times are only reported. The exit code is 0 if NEW is
+    the same or better, 1 if it is worse, and 3 if nothing could be compared. As in reports, the
+    checker sees the best documents of each instance of a folder.
+    """
+    from boundmark.reports.comparison import check_run, compare_runs, read_run, read_thresholds
+    from boundmark.reports.comparison.markdown import render_comparison
+    from boundmark.reports.stored.durable import make_folder, write_durably
+
+    limits = None if thresholds is None else read_thresholds(thresholds)
+    # What is not there is better known now than after the checks of the other.
+    for path in (base, new):
+        check_run(path)
+    # To look for cycles among millions of objects, which all stay until the end, takes long.
+    gc.disable()
+    try:
+        with check_progress() as on_check:
+            base_run = read_run(base, on_check)
+        with check_progress() as on_check:
+            new_run = read_run(new, on_check)
+        found = compare_runs(base_run, new_run, limits)
+    finally:
+        gc.enable()
+    texts = {
+        "comparison.md": render_comparison(found),
+        "comparison.json": json.dumps(found.to_json(), indent=2, sort_keys=True) + "\n",
+    }
+    if out is not None:
+        make_folder(out)
+        for name, text in texts.items():
+            write_durably(out / name, text.encode())
+    click.echo(texts["comparison.json" if as_json else "comparison.md"], nl=False)
+    sys.exit(found.exit_code)
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=PATH)
+@click.argument("file", type=FILE)
+def baseline(directory: Path, file: Path) -> None:
+    """Store what `boundmark compare` needs of a run in one file.
+
+    DIR is the run's results folder, FILE the Parquet file to write. Of methods that have changed
+    since the run began, only the newest version counts. As in reports, the checker sees the best
+    documents of each instance; if it rejects one, nothing is written.
+    """
+    from boundmark.benchmarks.terminal import echo
+    from boundmark.reports.comparison import read_run
+    from boundmark.reports.comparison.recorded_run import keep_as_baseline
+
+    with check_progress() as on_check:
+        run = read_run(directory, on_check)
+    keep_as_baseline(run, file)
+    kept = read_run(file)
+    size = file.stat().st_size
+    echo(f"{file}: {len(kept.tasks):,} tasks of {kept.label.short}, {size:,} bytes")

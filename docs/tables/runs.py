@@ -1,0 +1,95 @@
+"""What scripts that make tables read of results folders: rows, and facts about the runs."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from boundmark.reports.stored.checked_results import checked_results
+from boundmark.reports.stored.store import ResultStore
+
+
+def results_in(folder: str | Path) -> pd.DataFrame:
+    """Return the verified rows of a results folder."""
+    return checked_results(ResultStore.open(Path(folder))).results
+
+
+def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each method's newest version, by instance.
+
+    A folder that went on after a change has several versions of a method.
+    """
+    versions = rows.groupby(["instance", "instance_params", "method"])["method_version"]
+    return rows[rows["method_version"] == versions.transform("max")]
+
+
+def machine_facts(
+    folders: Iterable[Path], rows: pd.DataFrame, libraries: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return when, where and by which code the results of folders were made.
+
+    Raises
+    ------
+    ValueError
+        If the code of a run was that of no commit, so that nobody can run it again.
+    """
+    records = []
+    for folder in folders:
+        for path in sorted(ResultStore.open(folder).environments.iterdir()):
+            records.append(json.loads(path.read_text()))
+            if records[-1]["dirty"] or not records[-1]["commit"]:
+                raise ValueError(
+                    f"{folder}: its results were made by code that was not committed, so that "
+                    "nobody can make them again; commit the code, and run the suite into a new "
+                    "folder."
+                )
+    first, start, end = records[0], rows["started_at"].min(), rows["started_at"].max()
+    return {
+        "commits": sorted({one["commit"][:10] for one in records}),
+        "cpu": first["cpu"],
+        "cores": first["cores"],
+        "loads": sorted({round(one["load_at_start"][0], 1) for one in records}),
+        "versions": {name: first["libraries"][name] for name in libraries},
+        "from": f"{start:%Y-%m-%d %H:%M}",
+        "to": f"{end:%H:%M}" if end.date() == start.date() else f"{end:%Y-%m-%d %H:%M}",
+    }
+
+
+def task_facts(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return how the tasks of a run ended, and what they took."""
+    return {
+        "tasks": len(rows),
+        "limit": float(rows["time_limit_seconds"].max()),
+        "statuses": {str(name): int(n) for name, n in rows["status"].value_counts().items()},
+        "wall_minutes": round(float(rows["wall_seconds"].sum()) / 60, 1),
+        "cpu_minutes": round(float(rows["cpu_seconds"].sum()) / 60, 1),
+    }
+
+
+def store_run(folder: Path, run: object) -> None:
+    """Write what a run was beside the data of a page."""
+    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+
+
+def machine(run: Mapping[str, Any]) -> str:
+    """Return by which code, when and where results were made, as the beginning of a sentence."""
+    commits = run["commits"]
+    return (
+        f"Commit{'s' * (len(commits) > 1)} {', '.join(commits)}, {run['from']} to {run['to']} UTC, "
+        f'"{run["cpu"]}", {run["cores"]} cores'
+    )
+
+
+def told(statuses: Mapping[str, int]) -> str:
+    """Return how often tasks ended in which way."""
+    return ", ".join(f"{n} {name}" for name, n in statuses.items())
+
+
+def minutes(run: Mapping[str, Any]) -> str:
+    """Return what tasks took together."""
+    return (
+        f"{run['wall_minutes']} minutes of wall-clock time and {run['cpu_minutes']} of processor "
+        "time"
+    )
