@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from boundmark.benchmarks.execution.task import Outcome
-from boundmark.reports.stored.machine import write_reference_seconds
+from boundmark.reports.stored.run_records import write_reference_seconds
 from boundmark.reports.stored.store import ResultStore
 
 # Of the walk below: as long as it is, and wider than fast caches are.

@@ -24,7 +24,7 @@ from boundmark.problems.placement.schedule import (
     moved_ticks,
 )
 from boundmark.problems.problem import Solution
-from boundmark.reports.placement.gantt import draw_placement, schedule_spans
+from boundmark.reports.placement.drawings import draw_placement, schedule_spans
 from boundmark.reports.true_costs import source_of, total_accuracy
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from boundmark.problems.errors import BoundmarkError, InvalidInputError, find
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.noise import Lead, Noise, lead_over
 from boundmark.problems.problem import Instance
-from boundmark.reports.problem_part import report_of
+from boundmark.reports.report import report_of
 
 # Baselines are what one has without a search.
 SECONDS = 10.0

@@ -9,8 +9,7 @@ from boundmark.benchmarks.answer import UNSUITABLE, Answer, warnings_about
 from boundmark.benchmarks.interruption import PROVEN, ended_because
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
-from boundmark.reports.stored.documents import read_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, read_document
 from boundmark.reports.tables.rows import best_rows
 
 

@@ -35,7 +35,7 @@ def compare(
     checker sees the best documents of each instance of a folder.
     """
     from boundmark.reports.comparison import check_run, compare_runs, read_run, read_thresholds
-    from boundmark.reports.comparison.markdown import render_comparison
+    from boundmark.reports.comparison.compare import render_comparison
     from boundmark.reports.stored.durable import make_folder, write_durably
 
     limits = None if thresholds is None else read_thresholds(thresholds)

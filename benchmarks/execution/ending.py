@@ -9,7 +9,7 @@ from typing import Any
 from boundmark.benchmarks.execution.child_process import EXIT_CODES, LONGEST_DETAIL
 from boundmark.benchmarks.execution.frames import shortened
 from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
-from boundmark.reports.stored.statuses import Status
+from boundmark.reports.stored.schema import Status
 
 
 def _unmeasured(killed_by: str) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ from boundmark.benchmarks.execution.fork_server import ForkServer, ServerStopped
 from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, Frame, shortened
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.statuses import ACCEPTED_BY, TraceKind
+from boundmark.reports.stored.schema import ACCEPTED_BY, TraceKind
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 

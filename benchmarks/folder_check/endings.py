@@ -13,7 +13,7 @@ from boundmark.benchmarks.execution.child_process import EXIT_CODES
 from boundmark.benchmarks.execution.fork_server import LOOK_SECONDS, PATIENCE_SECONDS
 from boundmark.benchmarks.execution.server_process import PREPARATION_SECONDS
 from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS
-from boundmark.reports.stored.statuses import STATUSES
+from boundmark.reports.stored.schema import STATUSES
 
 MEASURED = ("wall_seconds", "cpu_seconds", "verify_seconds", "peak_rss_bytes")
 

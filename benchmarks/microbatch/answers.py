@@ -10,7 +10,7 @@ from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, steady_bubble_rate
-from boundmark.reports.microbatch.gantt import draw_schedule, schedule_boxes
+from boundmark.reports.microbatch.drawings import draw_schedule, schedule_boxes
 
 if TYPE_CHECKING:
     from boundmark.reports.plots.plot import Plot

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
 

@@ -15,7 +15,7 @@ import pandas as pd
 from mtpp import TABLE_3
 from results_page import filled, markdown
 
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 
 DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "gaps"

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 from results_page import all_tables, filled, markdown
 
-from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
+from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count

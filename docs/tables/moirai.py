@@ -14,7 +14,7 @@ import pandas as pd
 from results_page import all_tables, filled, markdown
 
 from boundmark.reports.placement.latencies import BASES, NO_FUSION, TABLE_IV
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count

@@ -14,8 +14,8 @@ import pandas as pd
 from results_page import all_tables, filled, markdown
 
 from boundmark.reports.best_known import shipped
-from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.statuses import unsupported_by_reason
+from boundmark.reports.statistics import geometric_mean
+from boundmark.reports.stored.schema import unsupported_by_reason
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
 

@@ -25,8 +25,7 @@ from boundmark.problems.microbatch.earliest_starts import left_shifted
 from boundmark.problems.microbatch.measures import steady_bubble_rate
 from boundmark.problems.microbatch.runtime import Simulation, program_of, simulate
 from boundmark.reports.stored.checked_results import checked_results
-from boundmark.reports.stored.documents import read_parsed
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, read_parsed
 from boundmark.reports.text import count
 
 DOCS = Path(__file__).resolve().parents[1]

@@ -10,25 +10,21 @@ from boundmark.problems.slicing.latency import device_loads
 from boundmark.reports.default import DEFAULT, default_tables
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Section
-from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import COLOURS, integer_ticks
+from boundmark.reports.plots.plot import COLOURS, Panels, Plot, integer_ticks
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
-from boundmark.reports.sections.bounds import bound_section
-from boundmark.reports.sections.gaps import gap_section
+from boundmark.reports.sections.gaps import bound_section, gap_section, solution_section
 from boundmark.reports.sections.instances import instance_section
 from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.sections.runtime import runtime_section
-from boundmark.reports.sections.solutions import solution_section
 from boundmark.reports.slicing.searches import (
     memory_section,
     memory_table,
     search_section,
     search_table,
 )
-from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.documents import parsed_pair
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.statistics import geometric_mean
+from boundmark.reports.stored.store import ResultStore, parsed_pair
 from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import MISSING, integer, percent
 

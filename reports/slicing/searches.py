@@ -8,7 +8,7 @@ from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
+from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
 from boundmark.reports.tables.parameters import json_object
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.text import MISSING, count, integer, percent

@@ -8,14 +8,13 @@ from typing import Any
 import pandas as pd
 
 from boundmark.reports.dictionary import columns_of
-from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.history import BEST, start_of
-from boundmark.reports.stored.run_label import RunLabel
-from boundmark.reports.stored.statuses import ACCEPTED_BY
-from boundmark.reports.tables.certified import is_tenable
+from boundmark.reports.history import BEST, start_of
+from boundmark.reports.statistics import geometric_mean
+from boundmark.reports.stored.run_records import RunLabel
+from boundmark.reports.stored.schema import ACCEPTED_BY
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
+from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds, is_tenable
 
 NO_TIMES = pd.Series(dtype="float64")
 

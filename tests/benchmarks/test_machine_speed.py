@@ -9,7 +9,7 @@ import pytest
 
 from boundmark.benchmarks import machine_speed
 from boundmark.benchmarks.machine_speed import MachineSpeed
-from boundmark.reports.stored.machine import reference_seconds
+from boundmark.reports.stored.run_records import reference_seconds
 from boundmark.reports.stored.store import ResultStore
 
 

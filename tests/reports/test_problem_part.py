@@ -15,8 +15,7 @@ from plugin_packages import install
 from boundmark.problems import catalog
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.folder_results import read_folder
-from boundmark.reports.problem_part import part_of, report_of
-from boundmark.reports.report import write_report
+from boundmark.reports.report import part_of, report_of, write_report
 from boundmark.reports.stored.store import ResultStore
 
 Package = Callable[..., None]

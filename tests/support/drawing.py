@@ -9,7 +9,7 @@ import pytest
 @contextmanager
 def nothing_drawn() -> Iterator[None]:
     """Let the plots of reports in this process be empty: drawing takes most of a report's time."""
-    from boundmark.reports import problem_part
+    from boundmark.reports import report as problem_part
     from boundmark.reports.plots.drawing import Drawing
     from boundmark.reports.plots.plot import Plot
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from documented import append
 
-from boundmark.reports.pages.page import Cell, Group, Page, Section, Table
-from boundmark.reports.pages.table_files import (
+from boundmark.reports.pages.formats import (
     MOST_ROWS,
     csv_files,
     csv_of,
@@ -19,6 +18,7 @@ from boundmark.reports.pages.table_files import (
     latex_files,
     tabular_of,
 )
+from boundmark.reports.pages.page import Cell, Group, Page, Section, Table
 from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.store import ResultStore
 

@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 from documented import add_instance
 
-from boundmark.reports.stored import supported
-from boundmark.reports.stored.checked_files import Remembering
-from boundmark.reports.stored.documents import LARGEST_INLINE_PAYLOAD, write_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import SupportedResults, supported_results
+from boundmark.reports.stored import checked_results as supported
+from boundmark.reports.stored.checked_results import SupportedResults, supported_results
+from boundmark.reports.stored.file_cache import Remembering
+from boundmark.reports.stored.store import LARGEST_INLINE_PAYLOAD, ResultStore, write_document
 
 # Few files are remembered too, and new ones.
 EAGER = Remembering(least_files=1, settled_nanoseconds=-(10**12))

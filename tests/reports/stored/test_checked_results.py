@@ -15,8 +15,7 @@ from boundmark.reports.query import query_folder
 from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored import accepted, checked_results, checking
 from boundmark.reports.stored.checking import Pair, Verdict
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 

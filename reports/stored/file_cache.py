@@ -1,4 +1,4 @@
-"""Remember which documents were read and found unchanged, by their inode, size and times.
+"""Remember in the user's cache folder which documents were unchanged, and which were accepted.
 
 To read and hash a hundred thousand small files takes longer than everything else that is done with
 a folder. The system keeps for each file a number, a size, the time of its last modification, and
@@ -6,12 +6,14 @@ the time of its last change of any kind, which no program can set. Where all fou
 when the content was hashed, the content is what it was. A copied or restored folder has other
 numbers and times, so all of it is read again.
 
-What is remembered lies in the user's cache folder, never in a results folder: nobody can send it
-along with results. It may be deleted at any time.
+What the checker accepted is remembered by the hash of an instance's and a document's hash, in one
+file for each version of the checker. No results folder can bring its own entries, and all may be
+deleted at any time.
 """
 
 import hashlib
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,12 +27,93 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from boundmark.bounds import checker
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.accepted import cache_folder
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.parquet import read_table
-from boundmark.reports.stored.shards import as_frame
+from boundmark.reports.stored.parquet import as_frame, read_table
 from boundmark.reports.tables.rows import places_in, values_of
+
+# Bytes of an entry.
+LENGTH = hashlib.sha256().digest_size
+
+
+class Accepted:
+    """The pairs of instance and document that this version of the checker is known to accept.
+
+    Parameters
+    ----------
+    most_entries
+        Entries that are kept, those that were added last: 500,000 take 16 MB.
+    most_versions
+        Versions of the checker whose entries are kept, those that were used last.
+    """
+
+    def __init__(self, most_entries: int = 500_000, most_versions: int = 3) -> None:
+        self._most_entries, self._most_versions = most_entries, most_versions
+        self._path = cache_folder("accepted") / checker_version()
+        self._known = _read_entries(self._path)
+        self._added: dict[bytes, None] = {}
+
+    def has(self, instance: str, document: str) -> bool:
+        """Return whether a document was accepted for an instance, both named by their hash."""
+        return _entry(instance, document) in self._known
+
+    def add(self, instance: str, document: str) -> None:
+        """Add a document that the checker has accepted."""
+        self._added[_entry(instance, document)] = None
+
+    def save(self) -> None:
+        """Write the added entries; those that cannot be written are checked again next time."""
+        if not self._added:
+            return
+        # Another process may have added to them meanwhile.
+        entries = [*(_read_entries(self._path) | self._added)][-self._most_entries :]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_durably(self._path, b"".join(entries))
+            others = sorted(self._path.parent.iterdir(), key=lambda one: one.stat().st_mtime)
+            for old in others[: -self._most_versions]:
+                old.unlink(missing_ok=True)
+        except (OSError, StoreError):
+            return
+
+
+def checker_version() -> str:
+    """Return a hash of the checker's sources and of Python's version, on which verdicts depend."""
+    root = Path(checker.__file__).parent
+    found = hashlib.sha256(sys.version.encode())
+    for path in sorted(root.rglob("*.py")):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        found.update(f"\n{path.relative_to(root).as_posix()} {content}".encode())
+    return found.hexdigest()
+
+
+def _entry(instance: str, document: str) -> bytes:
+    return hashlib.sha256(f"{instance} {document}".encode()).digest()
+
+
+def _read_entries(path: Path) -> dict[bytes, None]:
+    """Return the entries of a file in order; none if it is missing or damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return {}
+    if len(content) % LENGTH:
+        return {}
+    starts: Iterable[int] = range(0, len(content), LENGTH)
+    return {content[start : start + LENGTH]: None for start in starts}
+
+
+def cache_folder(name: str) -> Path:
+    """Return a folder of this package below the user's cache folder; it need not exist.
+
+    Nobody can send what lies there along with results. A relative ``XDG_CACHE_HOME`` is passed
+    over, as its specification demands: in a results folder, it could lead into that folder.
+    """
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    cache = chosen if os.path.isabs(chosen) else os.path.expanduser("~/.cache")
+    return Path(cache, "boundmark", name)
+
 
 VERSION = b"1"
 VERSION_KEY = b"boundmark_checked_files"
