@@ -27,10 +27,10 @@ from boundmark.problems.arrays import plain_value
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.method import Method
 from boundmark.reports.folder_results import FolderResults, read_folder
+from boundmark.reports.methods import method_table
 from boundmark.reports.stored.run_records import Notes, read_notes, write_notes
 from boundmark.reports.stored.schema import FAILURES
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.parameters import with_parameter_columns
 
 if TYPE_CHECKING:

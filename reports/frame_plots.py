@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.reports.plots.plot import Plot, settings
+from boundmark.reports.plots import Plot, settings
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping
 from boundmark.reports.sections.gaps import (
     draw_gap_by_parameter,

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import RefusedFileError
 from boundmark.reports.pages.page import Section
-from boundmark.reports.plots.plot import Plot, names_below
-from boundmark.reports.plots.plot import looks as looks_of
+from boundmark.reports.plots import Plot, names_below
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.durable import make_folder, write_durably

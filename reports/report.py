@@ -31,6 +31,7 @@ from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.history import add_to_history, trend_section
+from boundmark.reports.methods import history_rows, speedup_section, speedup_table
 from boundmark.reports.overview import (
     definitions,
     environment,
@@ -42,13 +43,12 @@ from boundmark.reports.overview import (
 from boundmark.reports.pages.formats import FOLDER as PAGE_TABLES
 from boundmark.reports.pages.formats import csv_files, latex_files, render_html, render_markdown
 from boundmark.reports.pages.page import Page, Section
-from boundmark.reports.plots.drawing import drawing_of
+from boundmark.reports.plots import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
 from boundmark.reports.robustness import robustness_section, robustness_table
 from boundmark.reports.sections.answer import answer_section, dataset_section
 from boundmark.reports.sections.failures import DRAFT, check_section, failure_section
 from boundmark.reports.sections.instances import MOST_BYTES, detail_section
-from boundmark.reports.sections.methods import speedup_section
 from boundmark.reports.stored.checked_results import Checks, ignore
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.manifest import NAME as NOTE
@@ -56,7 +56,6 @@ from boundmark.reports.stored.manifest import note_of
 from boundmark.reports.stored.parquet import is_made_by_reports, parquet_bytes
 from boundmark.reports.stored.run_records import reference_seconds
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.methods import history_rows, speedup_table
 from boundmark.reports.tables.tasks import contradicted_claims, failures
 from boundmark.reports.text import count, file_name
 

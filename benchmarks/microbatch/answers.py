@@ -13,7 +13,7 @@ from boundmark.problems.microbatch.measures import bubble_rate, peak_memory, ste
 from boundmark.reports.microbatch.drawings import draw_schedule, schedule_boxes
 
 if TYPE_CHECKING:
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
 
 def objective_name(answer: Answer) -> str:
@@ -73,7 +73,7 @@ def _bubble_rate(instance: MicrobatchInstance, schedule: Schedule) -> Fraction:
 def plot(answer: Answer) -> "Plot":
     """Return the schedule as a chart."""
     from boundmark.reports.microbatch.drawings import draw_gantt, gantt_data, gantt_size
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
     assert answer.solution is not None
     boxes = schedule_boxes(_instance(answer), Schedule.from_json(answer.solution))

@@ -12,7 +12,7 @@ from boundmark.problems.microbatch.runtime import program_of, simulate
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.microbatch.drawings import Pair
 from boundmark.reports.pages.page import Cell, Section
-from boundmark.reports.plots.plot import COLOURS, GREY, Panels, Plot, names_below
+from boundmark.reports.plots import COLOURS, GREY, Panels, Plot, names_below
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics import geometric_mean

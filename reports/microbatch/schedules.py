@@ -9,8 +9,8 @@ import pandas as pd
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots.plot import Looks, Panels, Plot, include_zero, integer_ticks
-from boundmark.reports.plots.plot import looks as looks_of
+from boundmark.reports.plots import Looks, Panels, Plot, include_zero, integer_ticks
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.store import ResultStore, read_parsed

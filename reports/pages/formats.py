@@ -15,7 +15,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from boundmark.reports.pages.page import Cell, Page, Section, Table
-from boundmark.reports.plots.plot import COLOURS, GLYPHS, Plot
+from boundmark.reports.plots import COLOURS, GLYPHS, Plot
 from boundmark.reports.text import MISSING, visible
 
 # Characters of a text that may be broken into lines.

@@ -11,7 +11,7 @@ from boundmark.problems.graph_layout import layered
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import in_pipeline_order, stage_costs
 from boundmark.reports.pages.page import Section
-from boundmark.reports.plots.plot import COLOURS, GREY, MARKERS, Plot, instance_plot
+from boundmark.reports.plots import COLOURS, GREY, MARKERS, Plot, instance_plot
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.gaps import Reference, solution_section
 from boundmark.reports.stored.store import parsed_pair

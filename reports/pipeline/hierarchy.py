@@ -15,8 +15,8 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Section, Table
 from boundmark.reports.pipeline.drawings import SIMPLE_METHODS
-from boundmark.reports.plots.plot import Looks, Panels, Plot, plain_log_ticks
-from boundmark.reports.plots.plot import looks as looks_of
+from boundmark.reports.plots import Looks, Panels, Plot, plain_log_ticks
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
 from boundmark.reports.sections.runtime import draw_runtime_scatter, runtime_scatter_data

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.reports.pages.page import Section
-from boundmark.reports.plots.drawing import hint
-from boundmark.reports.plots.plot import COLOURS, Plot, instance_plot
+from boundmark.reports.plots import COLOURS, Plot, hint, instance_plot
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.stored.store import parsed_pair
 from boundmark.reports.tables.rows import best_rows, rows

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
-from boundmark.reports.plots.plot import DASHES, MARKERS, Looks, Plot, looks, plain_log_ticks
-from boundmark.reports.plots.plot import looks as looks_of
+from boundmark.reports.plots import DASHES, MARKERS, Looks, Plot, looks, plain_log_ticks
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import (
     COMMON,

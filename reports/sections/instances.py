@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Detail, Section, Table
-from boundmark.reports.plots.plot import COLOURS, GLYPHS, Plot
+from boundmark.reports.plots import COLOURS, GLYPHS, Plot
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.rows import (

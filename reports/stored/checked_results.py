@@ -33,9 +33,9 @@ from boundmark.reports.stored.checking import Pair, check_documents
 from boundmark.reports.stored.file_cache import (
     USUAL,
     Accepted,
-    CheckedFiles,
+    CacheLimits,
+    FileCache,
     FileState,
-    Remembering,
     checked_files,
     file_state,
 )
@@ -114,7 +114,7 @@ class SupportedResults:
 
 
 def supported_results(
-    store: ResultStore, *, with_traces: bool = True, remembering: Remembering = USUAL
+    store: ResultStore, *, with_traces: bool = True, remembering: CacheLimits = USUAL
 ) -> SupportedResults:
     """Read a folder's results and leave out the costs and bounds that no document supports.
 
@@ -170,7 +170,7 @@ def leave_out(
 
 
 def _is_known(
-    files: CheckedFiles,
+    files: FileCache,
     resting: Resting,
     instances: "pd.Series[str]",
     digests: "pd.Series[str]",
@@ -186,7 +186,7 @@ class _Reader:
     """Reads those documents of a folder that are not known to be unchanged."""
 
     root: str
-    files: CheckedFiles
+    files: FileCache
 
     def faults(self, resting: Resting, stated: Sequence[Stated]) -> dict[Stated, str | None]:
         """Return for each statement why no document supports it, None if one does."""

@@ -36,6 +36,9 @@ from boundmark.reports.tables.rows import places_in, values_of
 # Bytes of an entry.
 LENGTH = hashlib.sha256().digest_size
 
+# Versions of the checker whose entries are kept, those that were used last.
+MOST_VERSIONS = 3
+
 
 class Accepted:
     """The pairs of instance and document that this version of the checker is known to accept.
@@ -44,12 +47,10 @@ class Accepted:
     ----------
     most_entries
         Entries that are kept, those that were added last: 500,000 take 16 MB.
-    most_versions
-        Versions of the checker whose entries are kept, those that were used last.
     """
 
-    def __init__(self, most_entries: int = 500_000, most_versions: int = 3) -> None:
-        self._most_entries, self._most_versions = most_entries, most_versions
+    def __init__(self, most_entries: int = 500_000) -> None:
+        self._most_entries = most_entries
         self._path = cache_folder("accepted") / checker_version()
         self._known = _read_entries(self._path)
         self._added: dict[bytes, None] = {}
@@ -72,7 +73,7 @@ class Accepted:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_durably(self._path, b"".join(entries))
             others = sorted(self._path.parent.iterdir(), key=lambda one: one.stat().st_mtime)
-            for old in others[: -self._most_versions]:
+            for old in others[:-MOST_VERSIONS]:
                 old.unlink(missing_ok=True)
         except (OSError, StoreError):
             return
@@ -147,7 +148,7 @@ def file_state(status: os.stat_result) -> FileState:
 
 
 @dataclass(frozen=True)
-class Remembering:
+class CacheLimits:
     """Settings of which files are remembered as unchanged.
 
     Attributes
@@ -157,19 +158,16 @@ class Remembering:
     settled_nanoseconds
         Time that has to lie between a file's last change and its reading: one that changed just
         before may change again within the same tick of the file system's clock.
-    most_folders
-        Folders that are remembered, those that were written last.
     """
 
     least_files: int = 1000
     settled_nanoseconds: int = 2 * 10**9
-    most_folders: int = 20
 
 
-USUAL = Remembering()
+USUAL = CacheLimits()
 
 
-class CheckedFiles:
+class FileCache:
     """The files of one results folder that are known to be unchanged.
 
     Parameters
@@ -179,7 +177,7 @@ class CheckedFiles:
     known
         What is remembered of it, with the columns of `COLUMNS`.
     settled_nanoseconds
-        As in `Remembering`.
+        As in `CacheLimits`.
     """
 
     def __init__(self, directory: Path, known: pd.DataFrame, settled_nanoseconds: int) -> None:
@@ -273,15 +271,15 @@ class CheckedFiles:
 
 
 @contextmanager
-def checked_files(directory: Path, remembering: Remembering = USUAL) -> Iterator[CheckedFiles]:
+def checked_files(directory: Path, remembering: CacheLimits = USUAL) -> Iterator[FileCache]:
     """Yield the remembered files of a folder, and store what the block adds to them."""
     path = _path_of(directory)
-    files = CheckedFiles(directory, _read(path), remembering.settled_nanoseconds)
+    files = FileCache(directory, _read(path), remembering.settled_nanoseconds)
     yield files
     memory = files.memory()
     if memory is not None and len(memory) >= remembering.least_files:
         try:
-            _write(path, memory, remembering.most_folders)
+            _write(path, memory)
         except (OSError, StoreError):
             # Then all is read again next time.
             return
@@ -303,7 +301,11 @@ def _read(path: Path) -> pd.DataFrame:
     return as_frame(table)
 
 
-def _write(path: Path, memory: pd.DataFrame, most_folders: int) -> None:
+# Folders that are remembered, those that were written last.
+MOST_FOLDERS = 20
+
+
+def _write(path: Path, memory: pd.DataFrame) -> None:
     table = pa.Table.from_pandas(memory, COLUMNS, preserve_index=False)
     sink = pa.BufferOutputStream()
     options: dict[str, Any] = {"use_dictionary": ["instance"], "compression": "none"}
@@ -311,5 +313,5 @@ def _write(path: Path, memory: pd.DataFrame, most_folders: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_durably(path, sink.getvalue())
     others = sorted(path.parent.glob("*.parquet"), key=lambda one: one.stat().st_mtime)
-    for old in others[:-most_folders]:
+    for old in others[:-MOST_FOLDERS]:
         old.unlink(missing_ok=True)

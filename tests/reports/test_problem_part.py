@@ -53,7 +53,7 @@ BROKEN = [
 
 PLOTS = """
 import pandas as pd
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots import Plot
 def draw(data, axes):
     axes.plot(data["x"], data["y"])
 def plotted(results, tables):

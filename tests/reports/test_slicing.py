@@ -15,8 +15,10 @@ from boundmark.problems.problem import solution_document
 from boundmark.problems.slicing import SlicingPlan
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.report import ProblemPart, part_of
-from boundmark.reports.slicing import latency_table, load_data, load_table
-from boundmark.reports.slicing.searches import (
+from boundmark.reports.slicing import (
+    latency_table,
+    load_data,
+    load_table,
     memory_section,
     memory_table,
     search_section,

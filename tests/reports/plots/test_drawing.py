@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from boundmark.reports.plots.drawing import drawing_of, figure_of
-from boundmark.reports.plots.plot import (
+from boundmark.reports.plots import (
     Panels,
     Plot,
+    drawing_of,
+    figure_of,
     include_zero,
     looks,
     names_below,

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from boundmark.reports.plots.plot import looks
+from boundmark.reports.plots import looks
 from boundmark.reports.sections.gaps import (
     draw_gap_by_parameter,
     draw_gap_distribution,
