@@ -47,7 +47,7 @@ class FolderResults:
     label
         What tells the run from others.
     rows_digest
-        What tells these rows and traces from others; see `stored.made_from`.
+        What tells these rows and traces from others; see `stored.manifest`.
     history, highlight, baseline, noises
         As in `ProblemResults`.
     """

@@ -210,7 +210,7 @@ def instance_plot(
     return Plot(name, title, caption, data, draw, instance=str(row.instance_sha256))
 
 
-# An artist carries its words as its id into the SVG, where `drawing` makes titles of them.
+# An artist carries its words as its id into the SVG, where `page_svg` makes titles of them.
 PREFIX = "hint:"
 
 # Of lines with more marks, only the name is shown.

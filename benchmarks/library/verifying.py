@@ -1,6 +1,6 @@
 """Checks the library part by part, and continues where an earlier check was stopped.
 
-What it accepts is remembered as for results folders, see `reports.stored.accepted`: by the
+What it accepts is remembered as for results folders, see `reports.stored.file_cache`: by the
 content of documents and that of the checker.
 """
 

@@ -160,7 +160,7 @@ class Baseline:
     environments
         Descriptions of machine and software by hash, as far as the run had them.
     reference_seconds
-        What the reference task took during the run, see `stored.machine`.
+        What the reference task took during the run, see `stored.run_records`.
     """
 
     rows: pd.DataFrame

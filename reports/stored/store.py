@@ -141,7 +141,7 @@ class ResultStore:
 
     @property
     def machine(self) -> Path:
-        """Folder of how fast the machine was during runs; see `stored.machine`."""
+        """Folder of how fast the machine was during runs; see `stored.run_records`."""
         return self.directory / "machine"
 
     def remove_partial_files(self) -> None:

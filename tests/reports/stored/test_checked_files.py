@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from documented import add_instance
 
-from boundmark.reports.stored import checked_results as supported
+from boundmark.reports.stored import checked_results
 from boundmark.reports.stored.checked_results import SupportedResults, supported_results
 from boundmark.reports.stored.file_cache import MOST_FOLDERS, CacheLimits
 from boundmark.reports.stored.store import LARGEST_INLINE_PAYLOAD, ResultStore, write_document
@@ -37,14 +37,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the names of files whose content is read from here on, but for payloads."""
     names: list[str] = []
-    content_of = supported._content_of
+    content_of = checked_results._content_of
 
     def noted(path: str) -> Any:
         if not path.endswith(".gz"):
             names.append(Path(path).name)
         return content_of(path)
 
-    monkeypatch.setattr(supported, "_content_of", noted)
+    monkeypatch.setattr(checked_results, "_content_of", noted)
     return names
 
 
