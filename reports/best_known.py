@@ -22,7 +22,7 @@ from boundmark.reports.pages.page import Cell, Section, Table
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.parquet import read_table
-from boundmark.reports.tables.rows import best_rows
+from boundmark.reports.tables.rows import are_same, best_rows
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.tables.tasks import distinct_labels
 from boundmark.reports.text import count, integer
@@ -262,13 +262,7 @@ def _equal(pairs: pd.DataFrame, one: str, other: str) -> int:
 
 
 def _agrees(row: Any) -> bool:
-    return bool(_same(row.objective, row.objective_known) and _same(row.bound, row.bound_known))
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(pd.isna(one) and pd.isna(other)) or (
-        not pd.isna(one) and not pd.isna(other) and one == other
-    )
+    return are_same(row.objective, row.objective_known) and are_same(row.bound, row.bound_known)
 
 
 def _table(rows: Sequence[Any]) -> Table:

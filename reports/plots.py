@@ -9,15 +9,13 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
-from matplotlib.figure import Figure, SubplotParams
-from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter
 
 from boundmark.reports.text import amount, natural_order, visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 COLOURS = (
@@ -306,8 +304,11 @@ def drawing_of(plot: Plot, identifier: str, *, with_png: bool = False) -> Drawin
         return Drawing(svg, _png(figure))
 
 
-def figure_of(plot: Plot) -> Figure:
+def figure_of(plot: Plot) -> "Figure":
     """Return the figure of a plot, with its panels and its legend."""
+    # What draws takes long to import, and commands that show texts need none of it.
+    from matplotlib.figure import Figure, SubplotParams
+
     margins = SubplotParams(
         left=LEFT_INCHES / plot.width, right=1 - RIGHT_INCHES / plot.width
     )  # Functions that draw read the width of the axes from here.
@@ -324,11 +325,14 @@ def figure_of(plot: Plot) -> Figure:
     return figure
 
 
-def _make_visible(figure: Figure) -> None:
+def _make_visible(figure: "Figure") -> None:
     """Write invisible characters in the figure's texts as escapes.
 
     Data and labels of series stay what they are: names are keys, and texts are for people.
     """
+    from matplotlib.text import Text
+    from matplotlib.ticker import FuncFormatter
+
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             # Names at ticks; the others are numbers.
@@ -345,7 +349,7 @@ def _visibly(name: Callable[..., str]) -> Callable[..., str]:
     return lambda *args: visible(name(*args))
 
 
-def _draw_panels(plot: Plot, figure: Figure) -> None:
+def _draw_panels(plot: Plot, figure: "Figure") -> None:
     assert plot.panels is not None
     column = plot.data[plot.panels.column]
     is_text = column.map(lambda value: isinstance(value, str)).any()
@@ -359,7 +363,7 @@ def _draw_panels(plot: Plot, figure: Figure) -> None:
         axes.label_outer()
 
 
-def _add_legend(plot: Plot, figure: Figure) -> None:
+def _add_legend(plot: Plot, figure: "Figure") -> None:
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -380,14 +384,14 @@ def _add_legend(plot: Plot, figure: Figure) -> None:
     figure.legend(shown, labels, loc="outside lower center", ncols=columns)
 
 
-def _svg(figure: Figure) -> str:
+def _svg(figure: "Figure") -> str:
     """Return the figure as matplotlib writes it."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return buffer.getvalue()
 
 
-def _png(figure: Figure) -> bytes:
+def _png(figure: "Figure") -> bytes:
     """Return the figure as PNG on white."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=160, facecolor="white", metadata={"Software": None})
