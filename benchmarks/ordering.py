@@ -13,7 +13,7 @@ from boundmark.problems.ordering.order import Taken, memory_parts
 from boundmark.reports.text import size
 
 if TYPE_CHECKING:
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
 BARS = "▁▂▃▄▅▆▇█"
 # Characters of a timeline.
@@ -101,7 +101,7 @@ def plot(answer: Answer) -> "Plot":
     import pandas as pd
 
     from boundmark.reports.ordering import draw_timeline, order_timelines
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
     assert answer.solution is not None
     data = order_timelines(_instance(answer), ExecutionOrder.from_json(answer.solution))

@@ -24,11 +24,11 @@ from boundmark.problems.placement.schedule import (
     moved_ticks,
 )
 from boundmark.problems.problem import Solution
-from boundmark.reports.placement.gantt import draw_placement, schedule_spans
+from boundmark.reports.placement.drawings import draw_placement, schedule_spans
 from boundmark.reports.true_costs import source_of, total_accuracy
 
 if TYPE_CHECKING:
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
 COMPLETION = (
     "operators and transfers start when list scheduling has them start, most urgent first, "
@@ -131,7 +131,7 @@ def losses(answer: Answer) -> list[Loss]:
 def plot(answer: Answer) -> "Plot":
     """Return a chart of the operators that each device runs, and its transfers."""
     from boundmark.reports.placement.drawings import draw_gantt, gantt_data, gantt_height
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
     assert answer.solution is not None
     schedule = PlacementSchedule.from_json(answer.solution)

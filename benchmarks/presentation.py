@@ -20,7 +20,7 @@ from boundmark.problems.method import Deferred
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.suite import NamedInstance
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
 
 # What all solutions state, and the lines around the solution say.

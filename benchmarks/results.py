@@ -17,10 +17,10 @@ from boundmark.benchmarks.suite_file import load_collection
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.reports.folder_results import FolderResults, read_folder
-from boundmark.reports.stored.notes import read_notes
-from boundmark.reports.stored.statuses import FAILURES
+from boundmark.reports.methods import method_table
+from boundmark.reports.stored.run_records import read_notes
+from boundmark.reports.stored.schema import FAILURES
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.methods import method_table
 from boundmark.reports.tables.parameters import with_parameter_columns
 
 

@@ -22,8 +22,12 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.benchmarks.terminal import plain
 from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.method import Method
-from boundmark.reports.stored.machine import write_reference_seconds
-from boundmark.reports.stored.notes import Notes, read_notes, write_notes
+from boundmark.reports.stored.run_records import (
+    Notes,
+    read_notes,
+    write_notes,
+    write_reference_seconds,
+)
 from boundmark.reports.stored.store import ResultStore
 
 if TYPE_CHECKING:

@@ -239,7 +239,7 @@ class _Result:
     def of_row(cls, row: "pd.Series[Any]", folder: Path) -> "_Result":
         """Return the result that a row of a folder states; its documents are read when needed."""
         from boundmark.bounds import checker
-        from boundmark.reports.stored.documents import read_document
+        from boundmark.reports.stored.store import read_document
 
         known = row.dropna()
         certificate = folder / "certificates" / f"{row['certificate_sha256']}.json"

@@ -20,9 +20,8 @@ from boundmark.problems.files import open_regular, read_regular
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.labels import Labels, names_of, read_labels
 from boundmark.problems.problem import Instance
-from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.durable import FILES_AT_A_TIME, write_durably
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 
 class RowWriter:

@@ -1,14 +1,11 @@
 """The default report: that of a problem without its own, and the parts of the others."""
 
+from boundmark.reports.methods import method_section, method_table
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
-from boundmark.reports.sections.bounds import bound_section
-from boundmark.reports.sections.gaps import gap_section, mean_gap
+from boundmark.reports.sections.gaps import bound_section, gap_section, mean_gap, solution_section
 from boundmark.reports.sections.instances import instance_section
-from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.runtime import runtime_section
-from boundmark.reports.sections.solutions import solution_section
 from boundmark.reports.tables.by_parameter import best_certified_bounds, tables_by_parameter
-from boundmark.reports.tables.methods import method_table
 
 
 def default_tables(results: ProblemResults) -> Tables:

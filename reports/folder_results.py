@@ -11,20 +11,22 @@ from boundmark.problems.errors import StoreError
 from boundmark.problems.files import read_regular
 from boundmark.problems.noise import Noise
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
-from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
-from boundmark.reports.stored.documents import read_json
-from boundmark.reports.stored.made_from import rows_digest
-from boundmark.reports.stored.run_label import RunLabel, read_environments, run_label
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
-from boundmark.reports.tables.certified import certified_of_tasks
+from boundmark.reports.stored.checked_results import (
+    Checks,
+    checked_results,
+    ignore,
+    supported_results,
+)
+from boundmark.reports.stored.manifest import rows_digest
+from boundmark.reports.stored.run_records import RunLabel, read_environments, run_label
+from boundmark.reports.stored.store import ResultStore, read_json
 from boundmark.reports.tables.parameters import (
     parameter_column,
     parameter_names,
     with_parameter_columns,
 )
 from boundmark.reports.tables.rows import is_among, values_of
-from boundmark.reports.tables.tasks import with_names
+from boundmark.reports.tables.tasks import certified_of_tasks, with_names
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class FolderResults:
     label
         What tells the run from others.
     rows_digest
-        What tells these rows and traces from others; see `stored.made_from`.
+        What tells these rows and traces from others; see `stored.manifest`.
     history, highlight, baseline, noises
         As in `ProblemResults`.
     """

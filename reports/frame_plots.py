@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import settings
+from boundmark.reports.plots import Plot, settings
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping
 from boundmark.reports.sections.gaps import (
     draw_gap_by_parameter,
     draw_gap_distribution,
+    draw_performance_profile,
     gap_by_parameter_data,
     gap_distribution_data,
+    performance_profile_data,
 )
 from boundmark.reports.sections.runtime import draw_runtime_scatter, runtime_scatter_data
-from boundmark.reports.sections.solutions import draw_performance_profile, performance_profile_data
 from boundmark.reports.tables.by_parameter import gap_by_parameter
 from boundmark.reports.tables.parameters import parameter_column, parameter_names
 

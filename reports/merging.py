@@ -11,10 +11,11 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import RefusedFileError, decompressed, read_regular
+from boundmark.reports.stored.checked_results import supported_results
 from boundmark.reports.stored.durable import PARTIAL_SUFFIX
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
-from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.rows import are_same
+from boundmark.reports.tables.tasks import certified_table
 from boundmark.reports.text import MISSING
 
 # What a task found. Rows that agree in these columns are duplicates, whatever their times.
@@ -89,17 +90,11 @@ def choose_rows(parts: Sequence[tuple[Path, pd.DataFrame, Collection[str]]]) -> 
     conflicts, duplicates = [], 0
     for row in others.to_dict("records"):
         winner = by_task.loc[row["task_id"]].to_dict()
-        if all(_same(row[name], winner[name]) for name in FACTS):
+        if all(are_same(row[name], winner[name]) for name in FACTS):
             duplicates += 1
         else:
             conflicts.append(Conflict(_task(row), _said(winner, paths), _said(row, paths)))
     return ChosenRows(kept.reset_index(drop=True), duplicates, tuple(conflicts))
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(pd.isna(one) and pd.isna(other)) or bool(
-        not pd.isna(one) and not pd.isna(other) and one == other
-    )
 
 
 def _task(row: Mapping[Any, Any]) -> str:

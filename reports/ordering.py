@@ -11,10 +11,10 @@ from boundmark.problems.ordering.order import memory_parts
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots.plot import Plot, instance_plot
-from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.plots import Plot, instance_plot
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
-from boundmark.reports.stored.documents import parsed_pair, read_parsed
+from boundmark.reports.stored.store import parsed_pair, read_parsed
 from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.text import MISSING, integer, natural_order, percent
 

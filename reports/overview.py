@@ -7,7 +7,7 @@ import pandas as pd
 
 from boundmark.reports.folder_results import FolderResults
 from boundmark.reports.pages.page import Section
-from boundmark.reports.stored.notes import read_notes
+from boundmark.reports.stored.run_records import read_notes
 from boundmark.reports.tables.parameters import (
     parameter_column,
     parameter_names,

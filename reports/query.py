@@ -15,12 +15,16 @@ import pyarrow as pa
 from boundmark.problems.errors import BoundmarkError, StoreError
 from boundmark.problems.files import read_regular
 from boundmark.reports.dictionary import described
-from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
-from boundmark.reports.stored.made_from import read_note, rows_digest
+from boundmark.reports.stored.checked_results import (
+    Checks,
+    SupportedResults,
+    checked_results,
+    ignore,
+)
+from boundmark.reports.stored.manifest import read_note, rows_digest
 from boundmark.reports.stored.parquet import table_of
 from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import SupportedResults
 from boundmark.reports.text import count
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
         check_sources,
     )
     from boundmark.benchmarks.terminal import echo
-    from boundmark.reports.stored.accepted import Accepted
+    from boundmark.reports.stored.file_cache import Accepted
     from boundmark.reports.stored.manifest import differences, read_manifest
 
     if manifest is not None and (len(paths) != 1 or not paths[0].is_dir()):
@@ -195,7 +195,7 @@ def compare(
     checker sees the best documents of each instance of a folder.
     """
     from boundmark.reports.comparison import check_run, compare_runs, read_run, read_thresholds
-    from boundmark.reports.comparison.markdown import render_comparison
+    from boundmark.reports.comparison.compare import render_comparison
     from boundmark.reports.stored.durable import make_folder, write_durably
 
     limits = None if thresholds is None else read_thresholds(thresholds)

@@ -72,7 +72,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    from boundmark.reports.stored.run_label import SOLVERS
+    from boundmark.reports.stored.run_records import SOLVERS
 
     click.echo(f"boundmark {version('boundmark')}, Python {platform.python_version()}")
     for name in SOLVERS:

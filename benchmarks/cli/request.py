@@ -309,8 +309,7 @@ def search(
 
 def _best_in(folder: Path, answer: "Answer") -> "Answer":
     """Return the answer, with the solution that a results folder has if that is better."""
-    from boundmark.reports.stored.documents import read_document
-    from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.stored.store import ResultStore, read_document
     from boundmark.reports.tables.rows import best_rows
 
     store = ResultStore.open(folder)
@@ -343,8 +342,7 @@ def _files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
         If it cannot be stored.
     """
     from boundmark.benchmarks.answer import write_named_solution
-    from boundmark.reports.stored.documents import write_document
-    from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.stored.store import ResultStore, write_document
 
     store = ResultStore.open(folder)
     files = {"results": folder}

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from boundmark.benchmarks.terminal import plain, printable
 from boundmark.reports.sections.gaps import gap_sentence
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.text import integer, natural_order, percent
 
 # What the column of nodes takes, and what gaps are at least.

@@ -29,7 +29,7 @@ from boundmark.benchmarks.execution.frames import (
 )
 from boundmark.benchmarks.execution.server_process import KILL, PREPARATION_SECONDS
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.statuses import Status
+from boundmark.reports.stored.schema import Status
 
 TAIL_BYTES = 2**14
 _CHUNK_BYTES = 2**16

@@ -26,7 +26,7 @@ from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, 
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
 from boundmark.benchmarks.execution.verification_job import may_be_accepted
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.statuses import ACCEPTED_BY, TraceKind
+from boundmark.reports.stored.schema import ACCEPTED_BY, TraceKind
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 

@@ -22,7 +22,7 @@ from boundmark.benchmarks.execution.supervisor import GRACE_SECONDS
 from boundmark.benchmarks.execution.task import Task, producer_of
 from boundmark.benchmarks.folder_check.documents import DIGEST, CheckedFind, Documents, Shelf
 from boundmark.problems.method import Kind
-from boundmark.reports.stored.statuses import STATUSES
+from boundmark.reports.stored.schema import STATUSES
 
 # A hash in quotes fits.
 LONGEST_QUOTE = 70

@@ -28,7 +28,7 @@ from boundmark.problems.labels import names_of
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.noise import Lead, Noise, lead_over
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
-from boundmark.reports.problem_part import report_of
+from boundmark.reports.report import report_of
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
 

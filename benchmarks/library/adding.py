@@ -17,8 +17,7 @@ from boundmark.problems.json_documents import sha256_hex
 from boundmark.problems.labels import read_labels
 from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
 from boundmark.reports.stored.checking import check_documents
-from boundmark.reports.stored.documents import read_json
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, read_json
 from boundmark.reports.tables.rows import best_rows
 from boundmark.reports.text import count, size
 

@@ -12,7 +12,7 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance
-from boundmark.reports.stored.accepted import Accepted
+from boundmark.reports.stored.file_cache import Accepted
 
 # Largest part of a search's time limit that checking a certificate of the library may take.
 CHECK_PART = 0.25

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from boundmark.benchmarks.library.entry import Entry, Find
 from boundmark.benchmarks.library.folder import Library
-from boundmark.reports.pages.html import render_html
-from boundmark.reports.pages.markdown import render_markdown
+from boundmark.reports.pages.formats import render_html, render_markdown
 from boundmark.reports.pages.page import Cell, Detail, Group, Page, Section, Table
 from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.text import MISSING, count, integer, natural_order, percent, size

@@ -53,9 +53,9 @@ class Suite:
 
     # asv takes upward steps for regressions, so it tracks the gap and not the bound.
     def track_certified_gap(self, problem: str) -> float:
-        from boundmark.reports.statistics.means import geometric_mean
+        from boundmark.reports.statistics import geometric_mean
         from boundmark.reports.stored.store import ResultStore
-        from boundmark.reports.tables.certified import certified_table
+        from boundmark.reports.tables.tasks import certified_table
 
         self._run()
         certified = certified_table(ResultStore.open(self.folder / "out").results())

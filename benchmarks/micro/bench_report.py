@@ -15,8 +15,8 @@ from boundmark.problems.json_documents import canonical_json
 from boundmark.reports.comparison.compare import compare_runs
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.report import write_report
+from boundmark.reports.stored.parquet import as_frame
 from boundmark.reports.stored.schema import RESULTS
-from boundmark.reports.stored.shards import as_frame
 from boundmark.reports.stored.store import ResultStore
 
 SIZES = (1_000, 100_000)

@@ -10,10 +10,10 @@ from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.schedule import bubble_rate, peak_memory, steady_bubble_rate
-from boundmark.reports.microbatch.gantt import draw_schedule, schedule_boxes
+from boundmark.reports.microbatch.drawings import draw_schedule, schedule_boxes
 
 if TYPE_CHECKING:
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
 
 def objective_name(answer: Answer) -> str:
@@ -73,7 +73,7 @@ def _bubble_rate(instance: MicrobatchInstance, schedule: Schedule) -> Fraction:
 def plot(answer: Answer) -> "Plot":
     """Return the schedule as a chart."""
     from boundmark.reports.microbatch.drawings import draw_gantt, gantt_data, gantt_size
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
     assert answer.solution is not None
     boxes = schedule_boxes(_instance(answer), Schedule.from_json(answer.solution))

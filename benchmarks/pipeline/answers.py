@@ -22,7 +22,7 @@ from boundmark.problems.pipeline.instance import (
 from boundmark.reports.true_costs import accuracy, source_of
 
 if TYPE_CHECKING:
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
 MOST_EMPTY = 8
 
@@ -162,7 +162,7 @@ def plot(answer: Answer) -> "Plot":
         partition_data,
         partition_size,
     )
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
     assert answer.solution is not None
     data = partition_data(_instance(answer), Partition.from_json(answer.solution))

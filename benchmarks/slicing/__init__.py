@@ -13,7 +13,7 @@ from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import device_loads, plan_times
 
 if TYPE_CHECKING:
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
 
 
 def facts(answer: Answer) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def plot(answer: Answer) -> "Plot":
     """Return how long each device computes and communicates."""
     import pandas as pd
 
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports.plots import Plot
     from boundmark.reports.slicing import draw_loads, plan_loads
 
     assert answer.solution is not None

@@ -14,7 +14,7 @@ import pandas as pd
 from mtpp import TABLE_3
 from results_page import DOCS, make_page, markdown
 
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 
 DATA = DOCS / "tables" / "gaps"
 PAGE = DOCS / "how-far-from-optimal.md"

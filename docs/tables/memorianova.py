@@ -16,7 +16,7 @@ import pandas as pd
 import runs
 from results_page import DOCS, NONE, all_tables, make_page, markdown
 
-from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
+from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
 from boundmark.reports.text import count
 
 DATA = DOCS / "tables" / "memorianova"

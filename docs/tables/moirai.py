@@ -15,7 +15,7 @@ import runs
 from results_page import DOCS, NONE, all_tables, make_page, markdown
 
 from boundmark.reports.placement.latencies import BASES, NO_FUSION, TABLE_IV
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.text import count
 
 DATA = DOCS / "tables" / "moirai"

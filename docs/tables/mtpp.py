@@ -14,8 +14,8 @@ import runs
 from results_page import DOCS, all_tables, by_stages, make_page, markdown
 
 from boundmark.reports.best_known import shipped
-from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.stored.statuses import unsupported_by_reason
+from boundmark.reports.statistics import geometric_mean
+from boundmark.reports.stored.schema import unsupported_by_reason
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.text import count
 

@@ -22,7 +22,7 @@ from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.series.chain import ChainSettings
 from boundmark.bounds.placement.series.method import parts_along_chain
 from boundmark.problems.placement import PlacementInstance
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.stored.store import ResultStore
 
 # The method whose processor time is shown.

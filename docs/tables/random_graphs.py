@@ -17,7 +17,7 @@ import pandas as pd
 from results_page import by_stages, markdown
 from runs import newest_versions, results_in
 
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 
 DATASET = "regal-style"
 PLAIN = "-plain"

@@ -16,7 +16,7 @@ from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import shipped
 from boundmark.reports.best_known import SCHEMA
 from boundmark.reports.dictionary import OF_TABLES, Column, column_of, common, of_problems
-from boundmark.reports.stored.history import HISTORY
+from boundmark.reports.history import HISTORY
 from boundmark.reports.stored.schema import RESULTS, TRACES
 
 # Tables that are stored with a schema of their own; the dictionary declares all others.

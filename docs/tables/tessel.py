@@ -24,8 +24,7 @@ from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.runtime import Simulation, program_of, simulate
 from boundmark.problems.microbatch.schedule import left_shifted, steady_bubble_rate
-from boundmark.reports.stored.documents import read_parsed
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, read_parsed
 from boundmark.reports.text import count
 
 DATA = DOCS / "tables" / "tessel"

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from boundmark.reports.comparison.gates import Finding, Verdict
-from boundmark.reports.comparison.pairs import Pairs
+from boundmark.reports.comparison.pairs import Pairs, Thresholds
 from boundmark.reports.comparison.recorded_run import RecordedRun
-from boundmark.reports.comparison.thresholds import Thresholds
-from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
+from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
 from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text import count
 

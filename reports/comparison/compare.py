@@ -1,12 +1,15 @@
 """Compares two runs: gates on facts decide; times and clock-bound results are advice."""
 
+import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from boundmark.problems.errors import StoreError
 from boundmark.reports.comparison.advice import (
     Machine,
     PairedRatio,
@@ -16,6 +19,7 @@ from boundmark.reports.comparison.advice import (
     version_gate,
 )
 from boundmark.reports.comparison.gates import (
+    Evidence,
     Finding,
     bound_gate,
     consistency_gate,
@@ -26,11 +30,12 @@ from boundmark.reports.comparison.gates import (
     solved_gate,
     verification_gate,
 )
-from boundmark.reports.comparison.pairs import Pairs, pair_tasks
+from boundmark.reports.comparison.pairs import Pairs, Thresholds, default_thresholds, pair_tasks
 from boundmark.reports.comparison.recorded_run import RecordedRun
-from boundmark.reports.comparison.thresholds import Thresholds, default_thresholds
-from boundmark.reports.stored.run_label import RunLabel
-from boundmark.reports.text import count
+from boundmark.reports.pages.formats import markdown_escaped
+from boundmark.reports.stored.run_records import RunLabel
+from boundmark.reports.stored.store import read_json
+from boundmark.reports.text import MISSING, count, percent
 
 SAME, WORSE, NOTHING = 0, 1, 3
 
@@ -197,3 +202,209 @@ def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs, machine: Machine) 
                 "suite was changed on purpose, refresh the baseline."
             )
     yield str(machine)
+
+
+# Of each verdict; JSON has all of them.
+MOST_SHOWN = 50
+
+# Hexadecimal digits that tell documents apart.
+SHORT = 12
+
+HEADINGS = {
+    "worse": "Worse",
+    "changed": "Changed on purpose: methods whose version differs",
+    "advice": "Advice",
+    "better": "Better",
+}
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Return the comparison as GitHub-flavoured Markdown."""
+    lines = [
+        f"# NEW is {comparison.outcome}"
+        if comparison.compared or comparison.of("worse")
+        else "# Nothing compared",
+        "",
+        markdown_escaped(comparison.sentence),
+        "",
+        _summary(comparison),
+        "",
+    ]
+    for verdict, heading in HEADINGS.items():
+        lines += _findings(heading, comparison.of(verdict))
+    lines += _ratios(comparison.ratios)
+    lines += ["## The two runs", ""]
+    lines += _runs(comparison.base, comparison.new, comparison.base_path, comparison.new_path)
+    lines += ["## Notes", "", *(f"- {markdown_escaped(note)}" for note in comparison.notes), ""]
+    return "\n".join([*lines, markdown_escaped(comparison.sentence), ""])
+
+
+def _summary(comparison: Comparison) -> str:
+    worse, better = comparison.of("worse"), comparison.of("better")
+    methods = sorted({finding.method for finding in worse if finding.method})
+    named = f" (methods: {', '.join(methods)})" if methods else ""
+    text = (
+        f"{count(comparison.compared, 'task')} compared, of which {comparison.repeatable} did not "
+        f"depend on the clock: {count(len(worse), 'finding')} worse{named}, {len(better)} better."
+    )
+    return markdown_escaped(text)
+
+
+def _runs(base: RunLabel, new: RunLabel, base_path: str, new_path: str) -> Iterable[str]:
+    rows = [
+        ("path", base_path, new_path),
+        ("started", base.started, new.started),
+        ("commit", base.commit_text, new.commit_text),
+        ("suites", ", ".join(base.suites), ", ".join(new.suites)),
+        ("host", ", ".join(base.hosts), ", ".join(new.hosts)),
+        ("CPU", ", ".join(base.cpus), ", ".join(new.cpus)),
+    ]
+    names = sorted({*base.libraries, *new.libraries})
+    versions = [(name, base.libraries.get(name, ""), new.libraries.get(name, "")) for name in names]
+    solvers = {*base.solvers, *new.solvers}
+    rows += [row for row in versions if row[0] in solvers or row[1] != row[2]]
+    return _table(("", "BASE", "NEW"), rows)
+
+
+def _findings(heading: str, findings: Sequence[Finding]) -> Iterable[str]:
+    if not findings:
+        return []
+    lines = [f"## {heading}", "", *map(_markdown_line, findings[:MOST_SHOWN])]
+    if len(findings) > MOST_SHOWN:
+        lines.append(f"- and {len(findings) - MOST_SHOWN} more")
+    return [*lines, ""]
+
+
+def _markdown_line(finding: Finding) -> str:
+    text = f"{finding.subject}: {finding.sentence}{_documents(finding)}"
+    return f"- **{markdown_escaped(finding.gate)}**: {markdown_escaped(text)}"
+
+
+def _documents(finding: Finding) -> str:
+    sides = [
+        f"{name} {text}"
+        for name, side in (("BASE", finding.base), ("NEW", finding.new))
+        if side and (text := _document(side))
+    ]
+    return f" ({'; '.join(sides)})" if sides else ""
+
+
+def _document(side: Evidence) -> str:
+    parts = [f"task {side.task_id[:SHORT]}"]
+    if side.solution:
+        parts.append(f"solution {side.solution[:SHORT]}")
+    if side.certificate:
+        parts.append(f"certificate {side.certificate[:SHORT]}")
+    return ", ".join(parts)
+
+
+def _ratios(ratios: Sequence[PairedRatio]) -> Iterable[str]:
+    if not ratios:
+        return []
+    rows = [
+        (
+            one.problem,
+            one.method,
+            one.what,
+            str(one.instances),
+            f"{one.ratio:.3f}",
+            f"{one.low:.3f} to {one.high:.3f}" if one.low == one.low else MISSING,
+        )
+        for one in ratios
+    ]
+    head = ("problem", "method", "NEW / BASE of", "n", "geometric mean", "95 % interval")
+    return ["## Ratios in the mean", "", *_table(head, rows)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *([markdown_escaped(cell) for cell in row] for row in rows)]
+    return [*("| " + " | ".join(line) + " |" for line in lines), ""]
+
+
+# Of the findings that make a run worse.
+MOST_WORSE = 5
+
+# What a history tells of a gate: the column that becomes larger.
+COLUMNS = {"objective": "mean_gap", "bound": "mean_bound_gap", "failure": "failed"}
+
+# Nights whose mean gaps differ by less are as bad as each other.
+TOLERANCE = 1e-3
+
+
+def read_verdict(path: Path, run: RunLabel, history: pd.DataFrame | None) -> tuple[str, ...]:
+    """Return the verdict on a run, and a line for each of the worst findings.
+
+    Parameters
+    ----------
+    path
+        `comparison.json`, from `boundmark compare --out`.
+    run
+        The run that the page is about.
+    history
+        Earlier runs and this one, to say since when a method is as bad; None if there is none.
+
+    Raises
+    ------
+    StoreError
+        If the file is no comparison, or one of another run.
+    """
+    try:
+        found = read_json(path)
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} does not exist; expected comparison.json.") from error
+    try:
+        is_of_this_run = found["new"] == json.loads(json.dumps(run.to_json()))
+        commits = f"{_commit(found['base'])}..{_commit(found['new'])}"
+        worse = [one for one in found["findings"] if one["verdict"] == "worse"]
+        lines = [_verdict_line(one, history) for one in worse[:MOST_WORSE]]
+        sentence = str(found["sentence"])
+    except (TypeError, KeyError, IndexError) as error:
+        raise StoreError(
+            f"{path} is no comparison; expected comparison.json from `boundmark compare --out`."
+        ) from error
+    if not is_of_this_run:
+        raise StoreError(f"{path} compares another run; expected one whose NEW is this folder.")
+    if not worse:
+        return (sentence,)
+    more = [f"and {len(worse) - MOST_WORSE} more in {path.name}"] if worse[MOST_WORSE:] else []
+    return (f"{sentence} Commits: {commits}.", *lines, *more)
+
+
+def _commit(label: dict[str, Any]) -> str:
+    commits = label["commits"]
+    return str(commits[-1])[:SHORT] if commits else "unknown"
+
+
+def _verdict_line(finding: dict[str, Any], history: pd.DataFrame | None) -> str:
+    documents = [
+        f"{name} {kind} {side[kind][:SHORT]}"
+        for name, side in (("BASE", finding["base"]), ("NEW", finding["new"]))
+        if side
+        for kind in ("solution", "certificate")
+        if side[kind]
+    ]
+    told = f" ({', '.join(documents)})" if documents else ""
+    return f"{finding['subject']}: {finding['sentence']}{told}{_since(finding, history)}"
+
+
+def _since(finding: dict[str, Any], history: pd.DataFrame | None) -> str:
+    """Return since which run of the history the method is as bad as now; empty if unknown."""
+    column = COLUMNS.get(finding["gate"])
+    if history is None or column is None:
+        return ""
+    own = history[
+        (history["problem"] == finding["problem"]) & (history["method"] == finding["method"])
+    ]
+    values = own[column].astype("float64").tolist()
+    if len(values) < 2 or values[-1] != values[-1]:
+        return ""
+    first = len(values) - 1
+    while first and values[first - 1] >= values[-1] - TOLERANCE:
+        first -= 1
+    row = own.iloc[first]
+    when = f"{row['started_at']:%Y-%m-%d %H:%M}, commit {str(row['commit'])[:SHORT]}"
+    now = f"{values[-1]:.0f} failed" if column == "failed" else f"{percent(values[-1])} %"
+    what = "its tasks" if column == "failed" else "its mean gap"
+    if first == 0:
+        return f"; {what} ({now}) has not been better since the history begins, {when}"
+    return f"; {what} is {now} since {when}"

@@ -7,9 +7,8 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from boundmark.reports.comparison.pairs import Pairs, ended_early
+from boundmark.reports.comparison.pairs import Pairs, Thresholds, ended_early
 from boundmark.reports.comparison.recorded_run import RecordedRun
-from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.tables.rows import best_rows, values_of
 from boundmark.reports.text import count, integer
 

@@ -17,20 +17,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
+from boundmark.reports.stored.checked_results import COLUMNS, Checks, checked_results, ignore
 from boundmark.reports.stored.durable import make_folder, write_durably
-from boundmark.reports.stored.machine import reference_seconds
-from boundmark.reports.stored.parquet import read_opened
-from boundmark.reports.stored.run_label import RunLabel, read_environments, run_label
-from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
-from boundmark.reports.stored.shards import (
+from boundmark.reports.stored.parquet import (
     latest_rows,
     open_shard,
+    read_opened,
     refuse_other_times,
     refuse_other_types,
 )
+from boundmark.reports.stored.run_records import (
+    RunLabel,
+    read_environments,
+    reference_seconds,
+    run_label,
+)
+from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class Baseline:
     environments
         Descriptions of machine and software by hash, as far as the run had them.
     reference_seconds
-        What the reference task took during the run, see `stored.machine`.
+        What the reference task took during the run, see `stored.run_records`.
     """
 
     rows: pd.DataFrame

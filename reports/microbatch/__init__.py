@@ -1,15 +1,19 @@
 """The report of `microbatch`: schedules, how much devices idle in them, and how they are found."""
 
-from boundmark.reports.microbatch.bubble_rates import bubble_rate_section, bubble_rates
+from boundmark.reports.methods import method_section, method_table
 from boundmark.reports.microbatch.communication import communication_section, communication_table
 from boundmark.reports.microbatch.drawings import chosen_for_drawing, drawing_section, stored_pairs
-from boundmark.reports.microbatch.schedules import best_schedules, instance_section, schedule_table
+from boundmark.reports.microbatch.schedules import (
+    best_schedules,
+    bubble_rate_section,
+    bubble_rates,
+    instance_section,
+    schedule_table,
+)
 from boundmark.reports.microbatch.search_time import mean_ratios, search_time, search_time_section
 from boundmark.reports.problem_report import Grouping, ProblemReport, ProblemResults, Tables
 from boundmark.reports.sections.gaps import gap_section, mean_gap
-from boundmark.reports.sections.methods import method_section
 from boundmark.reports.tables.by_parameter import gap_by_parameter
-from boundmark.reports.tables.methods import method_table
 
 
 def tables(results: ProblemResults) -> Tables:

@@ -12,11 +12,10 @@ from boundmark.problems.microbatch.schedule import makespan
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.microbatch.drawings import Pair
 from boundmark.reports.pages.page import Cell, Section
-from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import COLOURS, GREY, names_below
+from boundmark.reports.plots import COLOURS, GREY, Panels, Plot, names_below
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.text import decimal, integer, natural_order
 

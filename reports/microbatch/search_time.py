@@ -8,12 +8,11 @@ import pandas as pd
 
 from boundmark.reports.microbatch.schedules import layout_table
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import GREY, Looks, names_below, plain_log_ticks
-from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.plots import GREY, Looks, Plot, names_below, plain_log_ticks
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.runtime import SMALLEST_SECONDS
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.text import MISSING, natural_order, plain, seconds
 
 if TYPE_CHECKING:

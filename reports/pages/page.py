@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots import Plot
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,18 @@
 from dataclasses import replace
 
 from boundmark.reports.default import DEFAULT
-from boundmark.reports.pipeline.drawings import drawing_section
+from boundmark.reports.methods import method_section, method_table
+from boundmark.reports.pipeline.drawings import (
+    drawing_section,
+    paper_form_section,
+    reference_bounds,
+)
 from boundmark.reports.pipeline.hierarchy import hierarchy_section, hierarchy_table
-from boundmark.reports.pipeline.quotients import paper_form_section, reference_bounds
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
-from boundmark.reports.sections.bounds import bound_section
-from boundmark.reports.sections.gaps import gap_section
+from boundmark.reports.sections.gaps import bound_section, gap_section
 from boundmark.reports.sections.instances import instance_section
-from boundmark.reports.sections.methods import method_section
 from boundmark.reports.sections.runtime import runtime_section
 from boundmark.reports.tables.by_parameter import tables_by_parameter
-from boundmark.reports.tables.methods import method_table
 
 
 def tables(results: ProblemResults) -> Tables:

@@ -14,16 +14,15 @@ import numpy as np
 import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Section, Table
-from boundmark.reports.pipeline.quotients import SIMPLE_METHODS
-from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import Looks, plain_log_ticks
-from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.pipeline.drawings import SIMPLE_METHODS
+from boundmark.reports.plots import Looks, Panels, Plot, plain_log_ticks
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
 from boundmark.reports.sections.runtime import draw_runtime_scatter, runtime_scatter_data
-from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.tables.certified import is_tenable
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.tables.parameters import groups, per_instance, values_in_order
+from boundmark.reports.tables.tasks import is_tenable
 from boundmark.reports.text import MISSING, decimal, natural_order
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from boundmark.reports.default import DEFAULT
+from boundmark.reports.methods import method_section
 from boundmark.reports.placement.drawings import drawing_section
 from boundmark.reports.placement.latencies import (
     fusion_section,
@@ -20,7 +21,6 @@ from boundmark.reports.placement.learned import (
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
 from boundmark.reports.sections.gaps import gap_section
 from boundmark.reports.sections.instances import instance_section
-from boundmark.reports.sections.methods import method_section
 
 
 def tables(results: ProblemResults) -> Tables:

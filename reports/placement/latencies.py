@@ -9,7 +9,7 @@ import pandas as pd
 from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.statistics.means import geometric_mean
+from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.text import MISSING, natural_order, seconds
 
 # Columns that an original graph and its fused forms have in common.

@@ -6,8 +6,7 @@ import pandas as pd
 
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import looks, plain_log_ticks
+from boundmark.reports.plots import Panels, Plot, looks, plain_log_ticks
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.parameters import json_object

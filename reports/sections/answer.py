@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Section, Table
-from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import COLOURS, INK
+from boundmark.reports.plots import COLOURS, INK, Plot
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.gaps import mean_gap_plot
 from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table

@@ -1,21 +1,30 @@
-"""The headline: how far best solutions are from best certified bounds."""
+"""The sections on gaps, lower bounds and solutions."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from boundmark.reports.pages.page import Section
-from boundmark.reports.plots.plot import Plot
-from boundmark.reports.plots.style import DASHES, MARKERS, looks
+from boundmark.reports.pages.page import Section, Table
+from boundmark.reports.plots import DASHES, MARKERS, Looks, Plot, looks, plain_log_ticks
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
-from boundmark.reports.statistics.means import geometric_mean
-from boundmark.reports.tables.parameters import ALL, Value, values_in_order
+from boundmark.reports.sections.page_tables import (
+    COMMON,
+    PageColumn,
+    Shown,
+    datasets_of,
+    methods_by_parameter,
+    page_table,
+)
+from boundmark.reports.statistics import geometric_mean, performance_profile
+from boundmark.reports.tables.by_parameter import BEST
+from boundmark.reports.tables.parameters import ALL, Value, per_instance, values_in_order
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text import MISSING, count, decimal, integer, percent
+from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,3 +238,209 @@ def _distribution_plot(results: ProblemResults) -> Plot:
         gap_distribution_data(results.certified, grouping.column),
         partial(draw_gap_distribution, by=grouping.column, heading=grouping.heading),
     )
+
+
+UPPER = (
+    "Cells: geometric mean of LB/UB, where UB is the best verified solution of the instance by "
+    "any method; 1 is best. n: instances with a UB."
+)
+BOUNDS_CHARGED = (
+    "Failures: results that a task reported before it failed count. If a method delivered no "
+    "bound, the instance is left out of its mean, and the cell says on how many of n it "
+    "delivered; a bound of 0 counts as none. Not ok: tasks by status."
+)
+CLAIMS = (
+    "A claim is a bound that a solver reports in floating point, without a certificate. Claims "
+    "above a verified solution are listed among the failed tasks and left out of the means."
+)
+
+
+def bound_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the tables of certified and of claimed bounds; None without bound methods."""
+    frame = tables[results.grouping.named("bounds")]
+    found = [
+        table
+        for name, word in (("certified", "Certified"), ("claimed", "Claimed"))
+        for table in _bound_tables(results, frame, name, word)
+    ]
+    return Section("Lower bounds", tuple(found)) if found else None
+
+
+def _bound_tables(
+    results: ProblemResults, frame: pd.DataFrame, name: str, word: str
+) -> list[Table]:
+    delivered = f"{name}_delivered"
+    having = frame[frame.groupby("method")[delivered].transform("sum") > 0]
+    if len(having) == 0:
+        return []
+    several = having["method"].nunique() > 2
+    if not several:
+        having = having[having["method"] != BEST]
+    shown = Shown(
+        f"{name}_mean", _bound_ratio, delivered=delivered, smaller_is_better=False, last=BEST
+    )
+    title = f"{word} lower bounds relative to the best solution"
+    notes = [UPPER, BOUNDS_CHARGED, *([CLAIMS] if name == "claimed" else [])]
+    tables = [methods_by_parameter(having, results.grouping, title, shown, notes)]
+    is_partial = (having[delivered] < having["instances"]).any()
+    if several and is_partial and (having[f"{name}_common"] > 0).any():
+        shown = Shown(
+            f"{name}_common_mean", _bound_ratio, instances=f"{name}_common",
+            smaller_is_better=False, last=BEST, with_statuses=False,
+        )  # fmt: skip
+        title = f"{word} lower bounds on the instances that all methods share"
+        tables.append(methods_by_parameter(having, results.grouping, title, shown, [COMMON]))
+    return tables
+
+
+def _bound_ratio(value: Any) -> str:
+    return decimal(value, 4)
+
+
+# Up to this factor a linear axis shows more than a logarithmic one.
+LARGEST_LINEAR = 4.0
+
+
+def performance_profile_data(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return the profile over all instances that some method solved; empty for one method."""
+    solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
+    costs = per_instance(solving, "objective")
+    costs = costs.where(costs > 0)
+    if len(costs.columns) < 2:
+        costs = costs.iloc[:0]
+    return performance_profile(costs)
+
+
+def draw_performance_profile(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:
+    """Draw one step function per method.
+
+    Parameters
+    ----------
+    looks
+        By method, if they are to be those of another plot.
+    """
+    methods = natural_order(data["method"])
+    looks = looks or looks_of(methods)
+    largest = max(float(data["factor"].max()), 1.01)
+    for method in methods:
+        look = looks[method]
+        steps = data[data["method"] == method]
+        factors = [*steps["factor"], largest]
+        fractions = [*steps["fraction"], float(steps["fraction"].iloc[-1])]
+        axes.plot(
+            factors,
+            fractions,
+            drawstyle="steps-post",
+            color=look.color,
+            linestyle=look.linestyle,
+            marker=look.marker,
+            markevery=max(1, len(factors) // 6),
+            label=method,
+        )
+    axes.set(
+        xlim=(1.0, largest),
+        ylim=(0.0, 1.02),
+        xlabel="objective as a multiple of the best one found",
+        ylabel="fraction of instances",
+    )
+    if largest > LARGEST_LINEAR:
+        axes.set_xscale("log")
+        plain_log_ticks(axes.xaxis)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The bound L that solutions are divided by, in words.
+
+    Attributes
+    ----------
+    name
+        As in "relative to the best certified bound".
+    definition
+        As in "L the best certified bound of the instance".
+    notes
+        Further sentences.
+    """
+
+    name: str
+    definition: str
+    notes: str = ""
+
+
+BEST_CERTIFIED = Reference("the best certified bound", "the best certified bound of the instance")
+
+SOLUTIONS_CHARGED = (
+    "Failures: results that a task reported before it failed count. If a method found no "
+    "solution, the instance is left out of its mean, and the cell says on how many of n it "
+    "delivered. Not ok: tasks by status."
+)
+WINS = (
+    "Wins: instances on which the method's solution is better than all others', over all columns. "
+    "Ties: instances on which it shares the best. A failure wins nothing."
+)
+
+
+def solution_section(
+    results: ProblemResults, tables: Tables, reference: Reference = BEST_CERTIFIED
+) -> Section | None:
+    """Return the tables of solutions and their plot; None without solutions.
+
+    Parameters
+    ----------
+    reference
+        What the table of solutions was computed with.
+    """
+    plot = _profile(results)
+    found = _solution_tables(results, tables, reference)
+    return Section("Solutions", tuple(found), (plot,)) if found or len(plot.data) else None
+
+
+def _solution_tables(results: ProblemResults, tables: Tables, reference: Reference) -> list[Table]:
+    grouping = results.grouping
+    frame = tables[grouping.named("solutions")]
+    if len(frame) == 0:
+        return []
+    frame = frame.fillna({"instances": 0, "delivered": 0, "common": 0, "wins": 0, "ties": 0})
+    cells = (
+        "Cells: geometric mean of UB/L, where UB is the method's verified solution (seeds "
+        f"averaged within an instance) and L is {reference.definition}; lower is better. n: "
+        f"instances with an L. {reference.notes}"
+    )
+    shown = Shown(
+        "mean",
+        _solution_ratio,
+        delivered="delivered",
+        smaller_is_better=True,
+        totals=("wins", "ties"),
+    )
+    title = f"Solutions relative to {reference.name}"
+    notes = [cells.strip(), SOLUTIONS_CHARGED, WINS]
+    found = [methods_by_parameter(frame, grouping, title, shown, notes)]
+    is_partial = (frame["delivered"] < frame["instances"]).any()
+    if frame["method"].nunique() > 1 and is_partial and (frame["common"] > 0).any():
+        shown = Shown(
+            "common_mean",
+            _solution_ratio,
+            instances="common",
+            smaller_is_better=True,
+            with_statuses=False,
+        )
+        title = "Solutions on the instances that all methods share"
+        found.append(methods_by_parameter(frame, grouping, title, shown, [COMMON]))
+    return found
+
+
+def _profile(results: ProblemResults) -> Plot:
+    methods = looks_of(natural_order(results.tasks["method"]))
+    return Plot(
+        "performance_profile",
+        "Performance profile of solutions",
+        "Fraction of all instances that a method solves within a factor of the best solution "
+        "found; upper left is best.",
+        performance_profile_data(results.tasks),
+        partial(draw_performance_profile, looks=methods),
+    )
+
+
+def _solution_ratio(value: Any) -> str:
+    return decimal(value, 3)

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
-from boundmark.reports.plots.hints import hint
-from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import Looks, plain_log_ticks
-from boundmark.reports.plots.style import looks as looks_of
+from boundmark.reports.plots import Looks, Panels, Plot, hint, plain_log_ticks
+from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import Shown, methods_by_parameter
 from boundmark.reports.tables.parameters import values_in_order

@@ -5,9 +5,10 @@ that a million rows share is stored once. So the size that a file states is look
 are read as the distinct ones that the file has, and only then given to every row.
 """
 
+import datetime as dt
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from boundmark.problems.errors import StoreError
 from boundmark.problems.files import RefusedFileError, open_regular
+from boundmark.reports.stored.schema import (
+    RESULTS,
+    STATUSES,
+    TRACE_KINDS,
+    TRACES,
+    VERSION,
+    VERSION_KEY,
+)
 
 # Metadata that marks the files of reports.
 MADE_BY = {b"made_by": b"boundmark report"}
@@ -142,3 +152,231 @@ def _text_bytes(column: pa.ChunkedArray) -> int:
 def _too_large() -> RefusedFileError:
     reason = f"its table takes more than {LARGEST_TABLE >> 20} MiB of memory"
     return RefusedFileError(errno.EFBIG, reason)
+
+
+# The merged file. Every other Parquet file is a shard, named after its task.
+MERGED = "merged.parquet"
+
+# The years 1 to 9999 in microseconds: files can hold times for which there is no date.
+EARLIEST, LATEST = (
+    (time.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
+    // dt.timedelta(microseconds=1)
+    for time in (dt.datetime.min, dt.datetime.max)
+)
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the merged file, then the shards by name; files that are not ours are left out."""
+    # Pipes and devices are not ours either, but to leave them out would be to hide them.
+    try:
+        with os.scandir(folder) as entries:
+            names = [
+                entry.name
+                for entry in entries
+                if entry.name.endswith(".parquet")
+                and not entry.name.startswith(".")
+                and not (entry.is_symlink() and not os.path.exists(entry.path))
+                and not entry.is_dir()
+            ]
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        names = []
+    return [folder / name for name in sorted(names, key=lambda name: (name != MERGED, name))]
+
+
+def open_shard(path: Path, writer: str = "boundmark run") -> pq.ParquetFile:
+    """Open a file of this schema version.
+
+    Parameters
+    ----------
+    writer
+        The command that writes such files, for who gave another one.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be read, or has another schema version.
+    """
+    try:
+        file = open_table(path)
+    except RefusedFileError as error:
+        raise StoreError(f"{path} cannot be read: {error}.") from error
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise StoreError(
+            f"{path} cannot be read as Parquet; expected a file that `{writer}` wrote."
+        ) from error
+    found = (file.schema_arrow.metadata or {}).get(VERSION_KEY)
+    if found != VERSION.encode():
+        file.close()
+        raise StoreError(f"{path} has {_told(found)}; expected version {VERSION}. {_advice(found)}")
+    return file
+
+
+def _told(version: bytes | None) -> str:
+    if version is None:
+        return "no schema version"
+    return f"schema version {version.decode(errors='backslashreplace')}"
+
+
+def _advice(version: bytes | None) -> str:
+    """Return what to do about a file of another version."""
+    if version is not None and version.isdigit() and int(version) > int(VERSION):
+        return "A newer boundmark wrote it: update this one."
+    return "Run the suite again into another folder, or refresh the baseline."
+
+
+def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = None) -> pa.Table:
+    """Return the rows of all files; a shard replaces its task's rows in the merged file."""
+    wanted = list(columns) if columns is not None else schema.names
+    target = pa.schema([schema.field(name) for name in wanted], metadata=schema.metadata)
+    tables = []
+    files = parquet_files(folder)
+    replaced = pa.array([path.stem for path in files if path.name != MERGED], pa.string())
+    for path in files:
+        with open_shard(path) as file:
+            try:
+                table = read_opened(file, wanted).select(wanted)
+            except RefusedFileError as error:
+                raise StoreError(f"{path} cannot be read: {error}.") from error
+            except (OSError, KeyError, pa.ArrowException) as error:
+                raise StoreError(
+                    f"{path} lacks columns; expected those of schema version {VERSION}."
+                ) from error
+        refuse_other_types(path, table, target)
+        if path.name == MERGED:
+            table = table.filter(pc.invert(pc.is_in(table["task_id"], value_set=replaced)))
+        tables.append(table)
+    if not tables:
+        return target.empty_table()
+    rows = pa.concat_tables(tables).combine_chunks()
+    try:
+        # Once for all files: asked of each of a thousand small ones, it is a good part of the time.
+        refuse_other_times(folder, rows)
+    except StoreError:
+        for path, table in zip(files, tables, strict=True):
+            refuse_other_times(path, table)
+        raise
+    return rows
+
+
+def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
+    """Raise if a column's type differs from the schema's, or it lacks values that have to be there.
+
+    Raises
+    ------
+    StoreError
+        With the file and the column.
+    """
+    # As files of runs have the schema itself, their columns are seldom compared one by one.
+    same = table.schema.equals(schema)
+    for found in schema if same else table.schema:
+        wanted = found if same else schema.field(found.name)
+        if found.type != wanted.type:
+            raise StoreError(
+                f"{path}: column {found.name} holds {found.type}; expected {wanted.type}."
+            )
+        if not wanted.nullable and table[found.name].null_count:
+            raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
+
+
+def refuse_other_times(path: Path, table: pa.Table) -> None:
+    """Raise if a time has no date.
+
+    Raises
+    ------
+    StoreError
+        With the file, or the folder, and the column.
+    """
+    for field in table.schema:
+        if pa.types.is_timestamp(field.type):
+            ends = pc.min_max(pc.cast(table[field.name], pa.int64())).as_py()
+            if ends["min"] is not None and not EARLIEST <= ends["min"] <= ends["max"] <= LATEST:
+                raise StoreError(
+                    f"{path}: column {field.name} has a time outside the years 1 to 9999."
+                )
+
+
+def latest_rows(table: pa.Table) -> pd.DataFrame:
+    """Return one row per task: the latest, in case files were copied together by hand."""
+    frame = as_frame(table)
+    # What decides is sorted alone: rows have many more columns.
+    names = frame[["task_id", "started_at"]].sort_values(["task_id", "started_at"], kind="stable")
+    return frame.loc[names.drop_duplicates("task_id", keep="last").index].reset_index(drop=True)
+
+
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table as a data frame that keeps integers where values are missing."""
+    # Nullable integers: as floats, costs above 2^53 ticks would be rounded.
+    frame: pd.DataFrame = table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    return frame
+
+
+def result_shard(row: Mapping[str, Any]) -> Any:
+    """Return a task's row as a file with the columns of `schema.RESULTS`.
+
+    Raises
+    ------
+    StoreError
+        If a column is unknown, or a value does not fit its column.
+    """
+    if row.get("status") not in STATUSES:
+        raise StoreError(
+            f"status of task {row.get('task_id')!r} is {row.get('status')!r}; "
+            f"expected one of {', '.join(STATUSES)}."
+        )
+    return _shard(_table([{**row, "started_at": _time(row)}], RESULTS))
+
+
+def trace_shard(task_id: Any, trace: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the reports of a task as a file with the columns of `schema.TRACES`.
+
+    Raises
+    ------
+    StoreError
+        If a column or kind is unknown, or a value does not fit its column.
+    """
+    events = [{"task_id": task_id, **event} for event in trace]
+    for event in events:
+        if event.get("kind") not in TRACE_KINDS:
+            raise StoreError(
+                f"kind of a trace event of task {task_id!r} is {event.get('kind')!r}; "
+                f"expected one of {', '.join(TRACE_KINDS)}."
+            )
+    return _shard(_table(events, TRACES))
+
+
+def _time(row: Mapping[str, Any]) -> dt.datetime:
+    value = row.get("started_at")
+    try:
+        time = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(time, dt.datetime) and time.tzinfo is not None:
+            return time
+    except ValueError:
+        pass
+    raise StoreError(f"started_at is {value!r}; expected a time with its zone.")
+
+
+def _table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    names = set(schema.names)
+    for row in rows:
+        for name in row:
+            if name not in names:
+                raise StoreError(f"{name!r} is no column of schema version {VERSION}.")
+    arrays = []
+    for field in schema:
+        values = [row.get(field.name) for row in rows]
+        if not field.nullable and None in values:
+            raise StoreError(f"column {field.name!r} is missing; expected a {field.type}.")
+        try:
+            arrays.append(pa.array(values, field.type))
+        except (pa.ArrowException, ValueError, OverflowError, TypeError) as error:
+            raise StoreError(
+                f"column {field.name!r} does not take {values!r:.200}; expected {field.type}."
+            ) from error
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _shard(table: pa.Table) -> Any:
+    # One row: compression, dictionaries and statistics only cost time.
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", use_dictionary=False, write_statistics=False)
+    return sink.getvalue()

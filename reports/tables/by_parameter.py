@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.statistics.integrals import Floats, mean_gaps_over_time
-from boundmark.reports.statistics.means import geometric_mean, geometric_mean_interval
-from boundmark.reports.statistics.methods import wins_and_ties
-from boundmark.reports.tables.certified import is_tenable
+from boundmark.reports.statistics import (
+    Floats,
+    geometric_mean,
+    geometric_mean_interval,
+    mean_gaps_over_time,
+    wins_and_ties,
+)
 from boundmark.reports.tables.parameters import (
     groups,
     in_order,
@@ -21,7 +24,7 @@ from boundmark.reports.tables.parameters import (
 )
 from boundmark.reports.tables.parameters import groups as groups_of
 from boundmark.reports.tables.rows import places_of_tasks
-from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds
+from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds, is_tenable
 
 GAP_COLUMNS = [
     "instances",

@@ -58,6 +58,13 @@ def best_rows(
     return tasks.loc[order.drop_duplicates(list(of)).index]
 
 
+def are_same(one: Any, other: Any) -> bool:
+    """Return whether two values of tables are equal, or both missing."""
+    if pd.isna(one) or pd.isna(other):
+        return bool(pd.isna(one) and pd.isna(other))
+    return bool(one == other)
+
+
 def is_among(column: "pd.Series[Any]", values: Collection[str]) -> "pd.Series[bool]":
     """Return which texts of a column are among others.
 

@@ -11,8 +11,7 @@ from command_line import Boundmark
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.problem import solution_document
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 

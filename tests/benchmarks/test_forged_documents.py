@@ -12,8 +12,7 @@ from command_line import Boundmark
 from selection import first_now
 
 from boundmark.reports.best_known import of_results, read_records
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 

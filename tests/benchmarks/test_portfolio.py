@@ -14,8 +14,7 @@ from boundmark.benchmarks.portfolio import MethodPlan, Portfolio, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
-from boundmark.reports.stored.schema import RESULTS
-from boundmark.reports.stored.statuses import Status
+from boundmark.reports.stored.schema import RESULTS, Status
 
 NOTHING = pd.DataFrame(columns=RESULTS.names)
 NAMES = (("mean-work", "max-work", "share"), ("certify", "memetic"))

@@ -9,7 +9,7 @@ import pytest
 
 from boundmark.benchmarks import runner
 from boundmark.benchmarks.runner import MachineSpeed
-from boundmark.reports.stored.machine import reference_seconds
+from boundmark.reports.stored.run_records import reference_seconds
 from boundmark.reports.stored.store import ResultStore
 
 

@@ -15,11 +15,11 @@ from boundmark.benchmarks.folder_check import check_folder
 from boundmark.problems.errors import StoreError
 from boundmark.reports.best_known import read_records
 from boundmark.reports.comparison.recorded_run import read_run
+from boundmark.reports.history import read_history
 from boundmark.reports.merging import merge_folders
 from boundmark.reports.query import query_folder
 from boundmark.reports.report import write_report
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.history import read_history
+from boundmark.reports.stored.store import write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 

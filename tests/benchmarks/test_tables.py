@@ -8,7 +8,7 @@ from documented import append, hash_of
 
 from boundmark.benchmarks.cli.tables import print_certified_table
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.certified import certified_table
+from boundmark.reports.tables.tasks import certified_table
 
 
 def add(

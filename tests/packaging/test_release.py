@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import boundmark
 from boundmark.benchmarks.cli import main
-from boundmark.reports.stored.run_label import SOLVERS
+from boundmark.reports.stored.run_records import SOLVERS
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,6 +8,7 @@ import pytest
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.best_known import (
+    best_known_section,
     improvements,
     merged,
     of_results,
@@ -15,7 +16,6 @@ from boundmark.reports.best_known import (
     shipped,
     write_records,
 )
-from boundmark.reports.sections.best_known import best_known_section
 
 
 def task(instance: str, method: str, day: int = 1, **values: Any) -> dict[str, Any]:

@@ -24,8 +24,7 @@ from boundmark.reports.dictionary import (
     of_problems,
 )
 from boundmark.reports.report import ReportOptions, write_report
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 
 def test_problems_have_entries_of_their_own() -> None:

@@ -8,7 +8,7 @@ import pytest
 HEAVY = ("matplotlib", "jinja2")
 
 
-@pytest.mark.parametrize("name", ["pipeline", "microbatch.gantt", "stored.store"])
+@pytest.mark.parametrize("name", ["pipeline", "microbatch.drawings", "stored.store"])
 def test_only_who_draws_or_renders_waits_for_it(name: str) -> None:
     """Commands that show a solution or store results start without libraries for pages."""
     code = (

@@ -15,8 +15,7 @@ from plugin_packages import install
 from boundmark.problems import entry_points
 from boundmark.reports.default import DEFAULT
 from boundmark.reports.folder_results import read_folder
-from boundmark.reports.problem_part import part_of, report_of
-from boundmark.reports.report import write_report
+from boundmark.reports.report import part_of, report_of, write_report
 from boundmark.reports.stored.store import ResultStore
 
 Package = Callable[..., None]
@@ -54,7 +53,7 @@ BROKEN = [
 
 PLOTS = """
 import pandas as pd
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots import Plot
 def draw(data, axes):
     axes.plot(data["x"], data["y"])
 def plotted(results, tables):

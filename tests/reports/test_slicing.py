@@ -14,16 +14,17 @@ from boundmark.problems.errors import StoreError
 from boundmark.problems.problem import solution_document
 from boundmark.problems.slicing import SlicingPlan
 from boundmark.reports.folder_results import read_folder
-from boundmark.reports.problem_part import ProblemPart, part_of
-from boundmark.reports.slicing import latency_table, load_data, load_table
-from boundmark.reports.slicing.searches import (
+from boundmark.reports.report import ProblemPart, part_of
+from boundmark.reports.slicing import (
+    latency_table,
+    load_data,
+    load_table,
     memory_section,
     memory_table,
     search_section,
     search_table,
 )
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 SAMPLE = instance([4, 4], [[8, 8], [8, 8]], [needs(0, 1, 4, (1, -1, 3, 1, 1))])
 PLANS = {

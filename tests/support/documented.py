@@ -10,9 +10,8 @@ import pytest
 
 from boundmark.reports.stored import checked_results
 from boundmark.reports.stored.checking import Pair, Verdict
-from boundmark.reports.stored.documents import write_document
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 _NAMES: dict[str, str] = {}
 

@@ -9,9 +9,8 @@ import pytest
 @contextmanager
 def nothing_drawn() -> Iterator[None]:
     """Let the plots of reports in this process be empty: drawing takes most of a report's time."""
-    from boundmark.reports import problem_part
-    from boundmark.reports.plots.drawing import Drawing
-    from boundmark.reports.plots.plot import Plot
+    from boundmark.reports import report as problem_part
+    from boundmark.reports.plots import Drawing, Plot
 
     def drawing_of(plot: Plot, identifier: str, *, with_png: bool = False) -> Drawing:
         return Drawing("<svg/>", b"" if with_png else None)

@@ -16,7 +16,7 @@ from boundmark.datasets.layers.language_models import published
 from boundmark.problems.devices import measured_times
 from boundmark.reports.best_known import shipped, write_records
 from boundmark.reports.comparison.recorded_run import read_baseline, write_baseline
-from boundmark.reports.stored.history import HISTORY, add_to_history
+from boundmark.reports.history import HISTORY, add_to_history
 
 ROOT = Path(__file__).parents[2]
 

@@ -30,9 +30,9 @@ from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.layers import LayerModel, Workload
 from boundmark.problems.problem import solution_document
 from boundmark.reports.best_known import read_records
+from boundmark.reports.comparison.pairs import read_thresholds
 from boundmark.reports.comparison.recorded_run import read_baseline
-from boundmark.reports.comparison.thresholds import read_thresholds
-from boundmark.reports.stored.history import read_history
+from boundmark.reports.history import read_history
 
 _OWN_DEVICES = b"""
 [devices.npu]

@@ -11,7 +11,7 @@ from altered_folders import copy_folder, identified, read_rows, write_rows
 from boundmark.benchmarks.folder_check import check_folder
 from boundmark.benchmarks.folder_check.rows import ending_faults
 from boundmark.problems.json_documents import canonical_json, sha256_hex
-from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import write_document
 
 # A row as a task leaves it that returned in time.
 ENDED = {

@@ -11,7 +11,7 @@ from boundmark.bounds.checker import budget
 from boundmark.bounds.pipeline.share import share_table
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import write_document
 
 Document = dict[str, Any]
 

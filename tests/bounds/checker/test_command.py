@@ -7,7 +7,7 @@ from standalone_checker import run_alone
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.problem import solution_document
-from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import write_document
 
 
 def test_runs_without_the_package(folder: tuple[Path, str, PipelineInstance]) -> None:

@@ -8,8 +8,8 @@ import pytest
 from documented import append
 
 from boundmark.reports.comparison.compare import Comparison, compare_runs
+from boundmark.reports.comparison.pairs import Thresholds
 from boundmark.reports.comparison.recorded_run import RecordedRun, read_run
-from boundmark.reports.comparison.thresholds import Thresholds
 from boundmark.reports.stored.store import ResultStore
 
 Row = dict[str, Any]

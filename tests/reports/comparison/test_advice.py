@@ -6,10 +6,9 @@ import pytest
 
 from boundmark.reports.comparison.advice import Machine, PairedRatio, time_ratios
 from boundmark.reports.comparison.compare import Comparison, compare_runs
-from boundmark.reports.comparison.pairs import pair_tasks
+from boundmark.reports.comparison.pairs import default_thresholds, pair_tasks
 from boundmark.reports.comparison.recorded_run import read_run
-from boundmark.reports.comparison.thresholds import default_thresholds
-from boundmark.reports.stored.machine import reference_seconds, write_reference_seconds
+from boundmark.reports.stored.run_records import reference_seconds, write_reference_seconds
 from boundmark.reports.stored.store import ResultStore
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from boundmark.reports.comparison.compare import Comparison, compare_runs
+from boundmark.reports.comparison.compare import Comparison, compare_runs, render_comparison
 from boundmark.reports.comparison.gates import Finding
-from boundmark.reports.comparison.markdown import render_comparison
+from boundmark.reports.comparison.pairs import default_thresholds
 from boundmark.reports.comparison.recorded_run import read_run
-from boundmark.reports.comparison.thresholds import default_thresholds
 
 
 def only(comparison: Comparison, verdict: str) -> Finding:

@@ -10,7 +10,7 @@ import pytest
 from boundmark.problems.errors import StoreError
 from boundmark.reports.comparison.compare import compare_runs
 from boundmark.reports.comparison.recorded_run import keep_as_baseline, read_run
-from boundmark.reports.stored.machine import write_reference_seconds
+from boundmark.reports.stored.run_records import write_reference_seconds
 from boundmark.reports.stored.store import ResultStore
 
 RECORD = {"commit": "c" * 40, "dirty": False, "cpu": "A CPU", "libraries": {"highspy": "1.2"}}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.comparison.thresholds import default_thresholds, read_thresholds
+from boundmark.reports.comparison.pairs import default_thresholds, read_thresholds
 
 
 def test_what_is_left_out_is_as_by_default(tmp_path: Path) -> None:

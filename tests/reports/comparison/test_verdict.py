@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.comparison.compare import Comparison
-from boundmark.reports.comparison.verdict import read_verdict
+from boundmark.reports.comparison.compare import Comparison, read_verdict
 
 
 @pytest.fixture

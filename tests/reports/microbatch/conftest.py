@@ -10,8 +10,7 @@ from documented import append
 from schedules import one_after_another, v_shape
 
 from boundmark.problems.problem import solution_document
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 Add = Callable[..., None]
 

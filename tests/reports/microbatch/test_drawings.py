@@ -11,8 +11,8 @@ from boundmark.reports.microbatch.drawings import (
     draw_gantt,
     gantt_data,
     gantt_size,
+    schedule_boxes,
 )
-from boundmark.reports.microbatch.gantt import schedule_boxes
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from schedules import v_shape
 
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Schedule
-from boundmark.reports.microbatch.gantt import draw_schedule, repetend_spans, schedule_boxes
+from boundmark.reports.microbatch.drawings import draw_schedule, repetend_spans, schedule_boxes
 
 
 def test_a_box_for_each_block_on_each_device() -> None:

@@ -10,20 +10,21 @@ from schedules import one_after_another, v_shape
 from boundmark.problems.errors import StoreError
 from boundmark.problems.microbatch import Block, BlockLayout, MicrobatchInstance, Repetend, Schedule
 from boundmark.reports.folder_results import read_folder
+from boundmark.reports.methods import method_table
 from boundmark.reports.microbatch import REPORT
-from boundmark.reports.microbatch.bubble_rates import (
+from boundmark.reports.microbatch.communication import communication_table
+from boundmark.reports.microbatch.drawings import chosen_for_drawing
+from boundmark.reports.microbatch.schedules import (
+    best_schedules,
     bubble_rate_by_memory_data,
     bubble_rate_by_repetend_data,
     bubble_rates,
+    schedule_table,
 )
-from boundmark.reports.microbatch.communication import communication_table
-from boundmark.reports.microbatch.drawings import chosen_for_drawing
-from boundmark.reports.microbatch.schedules import best_schedules, schedule_table
 from boundmark.reports.microbatch.search_time import mean_ratios, search_time
 from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.certified import certified_table
-from boundmark.reports.tables.methods import method_table
+from boundmark.reports.tables.tasks import certified_table
 
 
 def results_of(store: ResultStore) -> ProblemResults:

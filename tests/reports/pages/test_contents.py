@@ -2,8 +2,7 @@
 
 import re
 
-from boundmark.reports.pages.html import render_html
-from boundmark.reports.pages.markdown import render_markdown
+from boundmark.reports.pages.formats import render_html, render_markdown
 from boundmark.reports.pages.page import Cell, Group, Page, Section, Table
 from boundmark.reports.report import first_table_open
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from documented import append
 
-from boundmark.reports.pages.page import Cell, Group, Page, Section, Table
-from boundmark.reports.pages.table_files import (
+from boundmark.reports.pages.formats import (
     MOST_ROWS,
     csv_files,
     csv_of,
-    escaped,
+    latex_escaped,
     latex_files,
     tabular_of,
 )
+from boundmark.reports.pages.page import Cell, Group, Page, Section, Table
 from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.store import ResultStore
 
@@ -75,7 +75,7 @@ def test_long_tables_are_broken() -> None:
 )
 def test_no_text_is_a_command(text: str, latex: str) -> None:
     """Whatever names data sets and methods have."""
-    assert escaped(text) == latex
+    assert latex_escaped(text) == latex
 
 
 def test_csv_is_for_programs() -> None:

@@ -8,7 +8,7 @@ from documented import append
 from one_row import BOUND
 
 from boundmark.reports.folder_results import read_folder
-from boundmark.reports.pages.table_files import tabular_of
+from boundmark.reports.pages.formats import tabular_of
 from boundmark.reports.pipeline import REPORT
 from boundmark.reports.pipeline.hierarchy import (
     BEST_CERTIFIED,

@@ -11,13 +11,10 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.pipeline import REPORT
-from boundmark.reports.pipeline.drawings import drawing_section, partition_data
-from boundmark.reports.pipeline.quotients import reference_bounds
+from boundmark.reports.pipeline.drawings import drawing_section, partition_data, reference_bounds
 from boundmark.reports.sections.instances import detail_section
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.certified import certified_table
-from boundmark.reports.tables.tasks import with_names
+from boundmark.reports.stored.store import ResultStore, write_document
+from boundmark.reports.tables.tasks import certified_table, with_names
 
 
 @pytest.fixture

@@ -26,9 +26,8 @@ from boundmark.reports.placement.drawings import (
     gantt_data,
     gantt_height,
 )
-from boundmark.reports.problem_part import ProblemPart, part_of
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.report import ProblemPart, part_of
+from boundmark.reports.stored.store import ResultStore, write_document
 
 mpl.use("Agg")
 

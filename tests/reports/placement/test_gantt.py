@@ -5,7 +5,7 @@ import pytest
 from brute_force_placement import instance
 
 from boundmark.problems.placement import PlacementSchedule
-from boundmark.reports.placement.gantt import (
+from boundmark.reports.placement.drawings import (
     COLUMNS,
     busy_shares,
     draw_placement,

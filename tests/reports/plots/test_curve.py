@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree as ET
 
-from boundmark.reports.plots.curve import Steps, curve_svg, improving
+from boundmark.reports.sections.instances import Steps, curve_svg, improving
 
 
 def test_only_improvements_are_steps() -> None:

@@ -8,9 +8,16 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from boundmark.reports.plots.drawing import drawing_of, figure_of
-from boundmark.reports.plots.plot import Panels, Plot
-from boundmark.reports.plots.style import include_zero, looks, names_below, plain_log_ticks
+from boundmark.reports.plots import (
+    Panels,
+    Plot,
+    drawing_of,
+    figure_of,
+    include_zero,
+    looks,
+    names_below,
+    plain_log_ticks,
+)
 
 DATA = pd.DataFrame(
     {"panel": ["v10", "v9", "v9"], "series": ["one", "two", "one"], "x": [1, 2, 3], "y": [5, 6, 7]}

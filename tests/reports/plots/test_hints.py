@@ -6,8 +6,7 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 from matplotlib.axes import Axes
 
-from boundmark.reports.plots.drawing import drawing_of, page_svg
-from boundmark.reports.plots.plot import Plot
+from boundmark.reports.plots import Plot, drawing_of, page_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 DATA = pd.DataFrame({"x": [1, 2, 3], "y": [5.0, 6.25, 7.0]})

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from boundmark.reports.plots.style import COLOURS, GLYPHS, MARKERS, looks
+from boundmark.reports.plots import COLOURS, GLYPHS, MARKERS, looks
 
 WHITE, DARK = "#ffffff", "#14171a"
 

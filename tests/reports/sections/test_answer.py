@@ -8,7 +8,7 @@ from documented import append
 from matplotlib.figure import Figure
 
 from boundmark.reports.folder_results import read_folder
-from boundmark.reports.problem_part import part_of
+from boundmark.reports.report import part_of
 from boundmark.reports.sections.answer import (
     draw_method_gaps,
 )

@@ -5,9 +5,13 @@ from typing import Any
 import pandas as pd
 
 from boundmark.reports.sections.failures import failure_section
-from boundmark.reports.stored.statuses import unsupported_by_reason
-from boundmark.reports.tables.certified import certified_table, contradicted_claims
-from boundmark.reports.tables.tasks import failures, with_names
+from boundmark.reports.stored.schema import unsupported_by_reason
+from boundmark.reports.tables.tasks import (
+    certified_table,
+    contradicted_claims,
+    failures,
+    with_names,
+)
 
 LICENCE = "Gurobi's licence does not cover a model of {} columns and {} rows: too large."
 

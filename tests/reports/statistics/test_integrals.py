@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.integrals import (
+from boundmark.reports.statistics import (
     mean_dual_gaps,
     mean_gaps_over_time,
     mean_primal_gaps,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.means import (
+from boundmark.reports.statistics import (
     geometric_mean,
     geometric_mean_interval,
     geometric_mean_intervals,

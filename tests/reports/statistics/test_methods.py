@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.statistics.methods import (
+from boundmark.reports.statistics import (
     contributions,
     holm,
     par10,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.bounds import checker
-from boundmark.reports.stored.accepted import LENGTH, Accepted, cache_folder, checker_version
+from boundmark.reports.stored.file_cache import LENGTH, Accepted, cache_folder, checker_version
 
 
 @pytest.fixture(autouse=True)

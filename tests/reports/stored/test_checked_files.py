@@ -12,17 +12,16 @@ import pandas as pd
 import pytest
 from documented import add_instance
 
-from boundmark.reports.stored import supported
-from boundmark.reports.stored.checked_files import Remembering
-from boundmark.reports.stored.documents import LARGEST_INLINE_PAYLOAD, write_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import SupportedResults, supported_results
+from boundmark.reports.stored import checked_results
+from boundmark.reports.stored.checked_results import SupportedResults, supported_results
+from boundmark.reports.stored.file_cache import MOST_FOLDERS, CacheLimits
+from boundmark.reports.stored.store import LARGEST_INLINE_PAYLOAD, ResultStore, write_document
 
 # Few files are remembered too, and new ones.
-EAGER = Remembering(least_files=1, settled_nanoseconds=-(10**12))
+EAGER = CacheLimits(least_files=1, settled_nanoseconds=-(10**12))
 
 
-def read_results(store: ResultStore, remembering: Remembering = EAGER) -> SupportedResults:
+def read_results(store: ResultStore, remembering: CacheLimits = EAGER) -> SupportedResults:
     """Read a folder's results."""
     return supported_results(store, remembering=remembering)
 
@@ -38,14 +37,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the names of files whose content is read from here on, but for payloads."""
     names: list[str] = []
-    content_of = supported._content_of
+    content_of = checked_results._content_of
 
     def noted(path: str) -> Any:
         if not path.endswith(".gz"):
             names.append(Path(path).name)
         return content_of(path)
 
-    monkeypatch.setattr(supported, "_content_of", noted)
+    monkeypatch.setattr(checked_results, "_content_of", noted)
     return names
 
 
@@ -215,13 +214,13 @@ def test_memory_does_not_grow(store: ResultStore, cache: Path) -> None:
     store.append({**row, "bound_certified": None, "certificate_sha256": None}, [])
     read_results(store)
     assert len(pd.read_parquet(memory)) == 2
-    for at in range(EAGER.most_folders + 3):
+    for at in range(MOST_FOLDERS + 3):
         other = memory.with_name(f"{at}.parquet")
         other.write_bytes(b"")
         os.utime(other, (at, at))
     os.utime(store.solutions / f"{row['solution_sha256']}.json")
     read_results(store)
-    assert len([*memory.parent.iterdir()]) == EAGER.most_folders
+    assert len([*memory.parent.iterdir()]) == MOST_FOLDERS
     assert memory.exists()
 
 

@@ -13,10 +13,9 @@ from boundmark.reports.comparison import read_run
 from boundmark.reports.comparison.recorded_run import keep_as_baseline
 from boundmark.reports.query import query_folder
 from boundmark.reports.report import ReportOptions, write_report
-from boundmark.reports.stored import accepted, checked_results, checking
+from boundmark.reports.stored import checked_results, checking, file_cache
 from boundmark.reports.stored.checking import Pair, Verdict
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.store import ResultStore, write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 
@@ -172,7 +171,7 @@ def test_another_checker_checks_again(
     """What a checker accepted says nothing of what another one, say with a defect mended, does."""
     add("best", solution(5, (0, 1)), certificate(5))
     checked_results.checked_results(store)
-    monkeypatch.setattr(accepted, "checker_version", lambda: "another")
+    monkeypatch.setattr(file_cache, "checker_version", lambda: "another")
     checked_results.checked_results(store)
     assert len(asked) == 4
 

@@ -12,7 +12,7 @@ from boundmark.bounds import checker
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored import checking
 from boundmark.reports.stored.checking import check_documents
-from boundmark.reports.stored.documents import write_document
+from boundmark.reports.stored.store import write_document
 
 INSTANCE = {
     "format": "boundmark-instance/1",

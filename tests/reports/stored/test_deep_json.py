@@ -3,10 +3,8 @@ from pathlib import Path
 import pytest
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.documents import read_document
-from boundmark.reports.stored.machine import reference_seconds
-from boundmark.reports.stored.run_label import read_environments
-from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.run_records import read_environments, reference_seconds
+from boundmark.reports.stored.store import ResultStore, read_document
 from boundmark.reports.tables.parameters import json_object
 
 # Beyond what Python's parser follows.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.documents import LARGEST_INLINE_PAYLOAD, write_document
+from boundmark.reports.stored.store import LARGEST_INLINE_PAYLOAD, write_document
 
 
 def test_name_is_the_hash_of_the_content(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import RefusedFileError
-from boundmark.reports.stored.parquet import open_table, read_table, table_of
+from boundmark.reports.stored.parquet import open_table, read_rows, read_table, table_of
 from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
-from boundmark.reports.stored.shards import read_rows
 
 LIMIT = "its table takes more than 2048 MiB of memory"
 

@@ -9,9 +9,8 @@ import pytest
 from documented import add_instance, append, hash_of
 
 from boundmark.reports.report import write_report
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.stored.supported import supported_results
+from boundmark.reports.stored.checked_results import supported_results
+from boundmark.reports.stored.store import ResultStore, write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from one_row import BOUND
 
-from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.tables.parameters import with_parameter_columns
-from boundmark.reports.tables.tasks import with_names
+from boundmark.reports.tables.tasks import certified_table, with_names
 
 Known = Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, pd.DataFrame]]
 

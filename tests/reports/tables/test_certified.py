@@ -8,8 +8,8 @@ from one_row import BOUND, one_row
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.tables.by_parameter import bounds_by_parameter
-from boundmark.reports.tables.certified import certified_table, contradicted_claims
 from boundmark.reports.tables.parameters import ALL
+from boundmark.reports.tables.tasks import certified_table, contradicted_claims
 
 K = "param_k"
 

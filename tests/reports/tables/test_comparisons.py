@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 from one_row import BOUND, one_row
 
-from boundmark.reports.sections.comparisons import statistics_section
-from boundmark.reports.tables.comparisons import (
+from boundmark.reports.comparisons import (
     comparisons,
     instance_gaps,
     method_gaps,
     method_pairs,
     method_statistics,
+    statistics_section,
 )
 
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.tables.parameters import (
     in_order,
     parameter_names,
     values_in_order,
     with_parameter_columns,
 )
+from boundmark.reports.tables.tasks import certified_table
 
 
 def columns_of(*given: dict[str, Any]) -> pd.DataFrame:

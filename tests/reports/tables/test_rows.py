@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 
 from boundmark.reports.best_known import of_results
-from boundmark.reports.tables.certified import certified_table
 from boundmark.reports.tables.rows import best_rows, events_by_task
+from boundmark.reports.tables.tasks import certified_table
 
 
 def test_events_stay_in_order() -> None:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.tables.certified import certified_table
-from boundmark.reports.tables.tasks import failures, with_names
+from boundmark.reports.tables.tasks import certified_table, failures, with_names
 
 
 def test_a_method_run_in_two_ways_is_two_methods(make_row: Any, frame: Any) -> None:

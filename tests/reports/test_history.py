@@ -8,8 +8,8 @@ import pytest
 from documented import append
 
 from boundmark.problems.errors import StoreError
+from boundmark.reports.history import BEST, read_history
 from boundmark.reports.report import ReportOptions, write_report
-from boundmark.reports.stored.history import BEST, read_history
 from boundmark.reports.stored.store import ResultStore
 
 LATER = pd.Timestamp("2026-01-03T03:04:05Z").to_pydatetime()

@@ -6,10 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from boundmark.reports.sections.methods import speedup_section
-from boundmark.reports.tables.certified import certified_of_tasks
-from boundmark.reports.tables.methods import speedup_table
-from boundmark.reports.tables.tasks import with_names
+from boundmark.reports.methods import speedup_section, speedup_table
+from boundmark.reports.tables.tasks import certified_of_tasks, with_names
 
 
 @pytest.fixture

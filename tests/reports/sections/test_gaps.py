@@ -5,15 +5,15 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from boundmark.reports.plots.style import looks
+from boundmark.reports.plots import looks
 from boundmark.reports.sections.gaps import (
     draw_gap_by_parameter,
     draw_gap_distribution,
+    draw_performance_profile,
     gap_by_parameter_data,
     gap_distribution_data,
 )
 from boundmark.reports.sections.runtime import draw_runtime_scatter, runtime_scatter_data
-from boundmark.reports.sections.solutions import draw_performance_profile
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Remember which documents were read and found unchanged, by their inode, size and times.
+"""Remember in the user's cache folder which documents were unchanged, and which were accepted.
 
 To read and hash a hundred thousand small files takes longer than everything else that is done with
 a folder. The system keeps for each file a number, a size, the time of its last modification, and
@@ -6,12 +6,14 @@ the time of its last change of any kind, which no program can set. Where all fou
 when the content was hashed, the content is what it was. A copied or restored folder has other
 numbers and times, so all of it is read again.
 
-What is remembered lies in the user's cache folder, never in a results folder: nobody can send it
-along with results. It may be deleted at any time.
+What the checker accepted is remembered by the hash of an instance's and a document's hash, in one
+file for each version of the checker. No results folder can bring its own entries, and all may be
+deleted at any time.
 """
 
 import hashlib
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,12 +27,94 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from boundmark.bounds import checker
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.accepted import cache_folder
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.parquet import read_table
-from boundmark.reports.stored.shards import as_frame
+from boundmark.reports.stored.parquet import as_frame, read_table
 from boundmark.reports.tables.rows import places_in, values_of
+
+# Bytes of an entry.
+LENGTH = hashlib.sha256().digest_size
+
+# Versions of the checker whose entries are kept, those that were used last.
+MOST_VERSIONS = 3
+
+
+class Accepted:
+    """The pairs of instance and document that this version of the checker is known to accept.
+
+    Parameters
+    ----------
+    most_entries
+        Entries that are kept, those that were added last: 500,000 take 16 MB.
+    """
+
+    def __init__(self, most_entries: int = 500_000) -> None:
+        self._most_entries = most_entries
+        self._path = cache_folder("accepted") / checker_version()
+        self._known = _read_entries(self._path)
+        self._added: dict[bytes, None] = {}
+
+    def has(self, instance: str, document: str) -> bool:
+        """Return whether a document was accepted for an instance, both named by their hash."""
+        return _entry(instance, document) in self._known
+
+    def add(self, instance: str, document: str) -> None:
+        """Add a document that the checker has accepted."""
+        self._added[_entry(instance, document)] = None
+
+    def save(self) -> None:
+        """Write the added entries; those that cannot be written are checked again next time."""
+        if not self._added:
+            return
+        # Another process may have added to them meanwhile.
+        entries = [*(_read_entries(self._path) | self._added)][-self._most_entries :]
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_durably(self._path, b"".join(entries))
+            others = sorted(self._path.parent.iterdir(), key=lambda one: one.stat().st_mtime)
+            for old in others[:-MOST_VERSIONS]:
+                old.unlink(missing_ok=True)
+        except (OSError, StoreError):
+            return
+
+
+def checker_version() -> str:
+    """Return a hash of the checker's sources and of Python's version, on which verdicts depend."""
+    root = Path(checker.__file__).parent
+    found = hashlib.sha256(sys.version.encode())
+    for path in sorted(root.rglob("*.py")):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        found.update(f"\n{path.relative_to(root).as_posix()} {content}".encode())
+    return found.hexdigest()
+
+
+def _entry(instance: str, document: str) -> bytes:
+    return hashlib.sha256(f"{instance} {document}".encode()).digest()
+
+
+def _read_entries(path: Path) -> dict[bytes, None]:
+    """Return the entries of a file in order; none if it is missing or damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return {}
+    if len(content) % LENGTH:
+        return {}
+    starts: Iterable[int] = range(0, len(content), LENGTH)
+    return {content[start : start + LENGTH]: None for start in starts}
+
+
+def cache_folder(name: str) -> Path:
+    """Return a folder of this package below the user's cache folder; it need not exist.
+
+    Nobody can send what lies there along with results. A relative ``XDG_CACHE_HOME`` is passed
+    over, as its specification demands: in a results folder, it could lead into that folder.
+    """
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    cache = chosen if os.path.isabs(chosen) else os.path.expanduser("~/.cache")
+    return Path(cache, "boundmark", name)
+
 
 VERSION = b"1"
 VERSION_KEY = b"boundmark_checked_files"
@@ -64,7 +148,7 @@ def file_state(status: os.stat_result) -> FileState:
 
 
 @dataclass(frozen=True)
-class Remembering:
+class CacheLimits:
     """Settings of which files are remembered as unchanged.
 
     Attributes
@@ -74,19 +158,16 @@ class Remembering:
     settled_nanoseconds
         Time that has to lie between a file's last change and its reading: one that changed just
         before may change again within the same tick of the file system's clock.
-    most_folders
-        Folders that are remembered, those that were written last.
     """
 
     least_files: int = 1000
     settled_nanoseconds: int = 2 * 10**9
-    most_folders: int = 20
 
 
-USUAL = Remembering()
+USUAL = CacheLimits()
 
 
-class CheckedFiles:
+class FileCache:
     """The files of one results folder that are known to be unchanged.
 
     Parameters
@@ -96,7 +177,7 @@ class CheckedFiles:
     known
         What is remembered of it, with the columns of `COLUMNS`.
     settled_nanoseconds
-        As in `Remembering`.
+        As in `CacheLimits`.
     """
 
     def __init__(self, directory: Path, known: pd.DataFrame, settled_nanoseconds: int) -> None:
@@ -190,15 +271,15 @@ class CheckedFiles:
 
 
 @contextmanager
-def checked_files(directory: Path, remembering: Remembering = USUAL) -> Iterator[CheckedFiles]:
+def checked_files(directory: Path, remembering: CacheLimits = USUAL) -> Iterator[FileCache]:
     """Yield the remembered files of a folder, and store what the block adds to them."""
     path = _path_of(directory)
-    files = CheckedFiles(directory, _read(path), remembering.settled_nanoseconds)
+    files = FileCache(directory, _read(path), remembering.settled_nanoseconds)
     yield files
     memory = files.memory()
     if memory is not None and len(memory) >= remembering.least_files:
         try:
-            _write(path, memory, remembering.most_folders)
+            _write(path, memory)
         except (OSError, StoreError):
             # Then all is read again next time.
             return
@@ -220,7 +301,11 @@ def _read(path: Path) -> pd.DataFrame:
     return as_frame(table)
 
 
-def _write(path: Path, memory: pd.DataFrame, most_folders: int) -> None:
+# Folders that are remembered, those that were written last.
+MOST_FOLDERS = 20
+
+
+def _write(path: Path, memory: pd.DataFrame) -> None:
     table = pa.Table.from_pandas(memory, COLUMNS, preserve_index=False)
     sink = pa.BufferOutputStream()
     options: dict[str, Any] = {"use_dictionary": ["instance"], "compression": "none"}
@@ -228,5 +313,5 @@ def _write(path: Path, memory: pd.DataFrame, most_folders: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_durably(path, sink.getvalue())
     others = sorted(path.parent.glob("*.parquet"), key=lambda one: one.stat().st_mtime)
-    for old in others[:-most_folders]:
+    for old in others[:-MOST_FOLDERS]:
         old.unlink(missing_ok=True)

@@ -16,9 +16,8 @@ from boundmark.problems.problem import solution_document
 from boundmark.problems.slicing import SlicingPlan
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.report import ReportOptions, write_report
-from boundmark.reports.stored.documents import write_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.robustness import robustness_table
+from boundmark.reports.robustness import robustness_table
+from boundmark.reports.stored.store import ResultStore, write_document
 
 SAMPLE = instance([4, 4], [[8, 8], [8, 8]], [needs(0, 1, 4, (1, -1, 3, 1, 1))])
 PLANS = {"one-device": [[0, 4, 4], [0, 4, 4]], "equal-slices": [[0, 2, 4], [0, 2, 4]]}

@@ -1,0 +1,451 @@
+"""The report of `slicing`: latency, loads of devices, searches over seeds, and least memory."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from boundmark.problems.slicing import SlicingInstance, SlicingPlan
+from boundmark.problems.slicing.latency import device_loads
+from boundmark.reports.default import DEFAULT, default_tables
+from boundmark.reports.dictionary import columns_of
+from boundmark.reports.methods import method_section
+from boundmark.reports.pages.page import Cell, Section
+from boundmark.reports.plots import COLOURS, Panels, Plot, integer_ticks
+from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
+from boundmark.reports.sections.gaps import bound_section, gap_section, solution_section
+from boundmark.reports.sections.instances import instance_section
+from boundmark.reports.sections.page_tables import PageColumn, page_table
+from boundmark.reports.sections.runtime import runtime_section
+from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
+from boundmark.reports.stored.store import ResultStore, parsed_pair
+from boundmark.reports.tables.parameters import json_object
+from boundmark.reports.tables.rows import best_rows, rows
+from boundmark.reports.text import MISSING, count, integer, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+SEARCHED = ["dataset", "instance", "device", "parameters", "instance_sha256"]
+
+# [MEMORIANOVA24]'s genetic algorithm, the same after its search for an order, and ours.
+SEARCHES = ("geneflow", "memorianova", "slice-search")
+
+MEMORY = "memory_percent"
+
+# The models of a sweep over memory.
+SWEEP = ["dataset", "instance", "device", "edge_devices"]
+
+
+def search_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return the results of each search on each instance, over its seeds.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `dataset`, `instance`, `device` (the cluster, empty if costs came with the instance),
+        `parameters`, `instance_sha256`, `method`; `seeds` that found a plan; their mean `latency`,
+        the `least` and the `most`; `one_device`, the latency of that method, and `saved`, 1 -
+        latency / one_device, both missing if the model does not fit on one device; `bound`, the
+        best certified one; and `gap`.
+    """
+    solved = tasks[tasks["objective"].notna()]
+    solved = solved.assign(device=solved["device"].fillna(""))
+    found = solved[solved["method"].isin(SEARCHES)]
+    if found.empty:
+        return pd.DataFrame(columns=columns_of("slicing/searches"))
+    found = found.assign(objective=found["objective"].astype("float64"))
+    table = (
+        found.groupby([*SEARCHED, "method"], sort=True)
+        .agg(
+            seeds=("seed", "nunique"),
+            latency=("objective", "mean"),
+            least=("objective", "min"),
+            most=("objective", "max"),
+        )
+        .reset_index()
+    )
+    single = solved[solved["method"] == "one-device"].groupby("instance_sha256")["objective"].min()
+    table["one_device"] = table["instance_sha256"].map(single).astype("Int64")
+    known = certified.set_index("instance_sha256")["bound"]
+    table["bound"] = table["instance_sha256"].map(known).astype("Int64")
+    table["saved"] = 1 - table["latency"] / _positive(table["one_device"])
+    table["gap"] = table["latency"] / _positive(table["bound"]) - 1
+    return table[columns_of("slicing/searches")]
+
+
+def _positive(values: "pd.Series[Any]") -> "pd.Series[Any]":
+    numbers = values.astype("float64")
+    return numbers.where(numbers > 0)
+
+
+def memory_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return the least memory with which each method finds plans, where several were tried.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `dataset`, `instance`, `device`, `edge_devices`, `method`; `memory`, the least percentage
+        with which it found a plan, and `latency`, its best one there; `most_memory` and
+        `most_latency`, the same with the most memory; `bound`, the best certified one with the
+        least memory.
+    """
+    solved = tasks[tasks["objective"].notna()]
+    given = [json_object("instance_params", text) for text in solved["instance_params"]]
+    solved = solved.assign(
+        device=solved["device"].fillna(""),
+        memory=[int(one.get(MEMORY, 0)) for one in given],
+        edge_devices=[int(one.get("edge_devices", 0)) for one in given],
+        latency=solved["objective"].astype("int64"),
+    )
+    solved = solved[solved["memory"] > 0]
+    several = solved.groupby(SWEEP)["memory"].transform("nunique") > 1
+    solved = solved[several.astype(bool)].sort_values([*SWEEP, "method", "memory", "latency"])
+    if solved.empty:
+        return pd.DataFrame(columns=columns_of("slicing/least_memory"))
+    least = solved.groupby([*SWEEP, "method"], sort=True).first().reset_index()
+    largest = solved.groupby([*SWEEP, "method"])["memory"].transform("max")
+    most = solved[solved["memory"] == largest].groupby([*SWEEP, "method"]).first()
+    most = most.rename(columns={"memory": "most_memory", "latency": "most_latency"})
+    table = least.join(most[["most_memory", "most_latency"]], on=[*SWEEP, "method"])
+    known = certified.set_index("instance_sha256")["bound"]
+    table["bound"] = table["instance_sha256"].map(known).astype("Int64")
+    return table[columns_of("slicing/least_memory")]
+
+
+SEARCH_NOTES = (
+    "Mean latency in ticks over seeds. Saved: 1 - latency / that of `one-device`; below it, the "
+    "range from the worst seed to the best. For a cluster: 1 - the geometric mean over its n "
+    "instances, and the 95 % bootstrap interval over instances, seeds averaged first. Gap: mean "
+    "latency / certified bound - 1. `geneflow` and `memorianova` are those of Zhang et al., "
+    "MemoriaNova (2024), who report 33.9 % less latency for models and devices of their own.",
+)
+
+
+def search_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the table of all searches; None if none was run."""
+    found = tables["searches"]
+    if found.empty:
+        return None
+    methods = [name for name in SEARCHES if (found["method"] == name).any()]
+    groups = [
+        (_means(str(device), str(parameters), part, methods), _lines(part), "")
+        for (device, parameters), part in found.groupby(["device", "parameters"], sort=False)
+    ]
+    columns = (*HEAD, *(column for name in methods for column in _columns(name)))
+    return Section(
+        "The paper's search and ours",
+        (page_table("Searches over seeds", columns, groups, SEARCH_NOTES),),
+    )
+
+
+HEAD = (
+    PageColumn("instance", lambda line: f"{line[0].dataset}/{line[0].instance}", is_text=True),
+    PageColumn("cluster", lambda line: line[0].device or MISSING, is_text=True),
+    PageColumn("parameters", lambda line: line[0].parameters, is_text=True),
+    PageColumn("one device", lambda line: integer(line[0].one_device)),
+    PageColumn("bound", lambda line: integer(line[0].bound)),
+)
+
+
+def _lines(part: pd.DataFrame) -> list[tuple[Any, dict[str, Any]]]:
+    """Return for each instance one of its rows, and all by method."""
+    return [
+        (next(iter(rows(own))), {row.method: row for row in rows(own)})
+        for _, own in part.groupby("instance_sha256", sort=False)
+    ]
+
+
+def _columns(method: str) -> tuple[PageColumn, ...]:
+    def shown(cell: Any) -> Any:
+        return lambda line: cell(line[1][method]) if method in line[1] else MISSING
+
+    return (
+        PageColumn(method, shown(lambda row: integer(round(row.latency)))),
+        PageColumn("saved %", shown(_saved)),
+        PageColumn("gap %", shown(lambda row: percent(row.gap))),
+    )
+
+
+def _saved(row: Any) -> Cell | str:
+    if pd.isna(row.saved):
+        return MISSING
+    ends = [percent(1 - latency / row.one_device) for latency in (row.most, row.least)]
+    return Cell(percent(row.saved), f"{ends[0]} to {ends[1]}, {count(row.seeds, 'seed')}")
+
+
+def _means(
+    device: str, parameters: str, part: pd.DataFrame, methods: list[str]
+) -> tuple[Cell, ...]:
+    cells = [Cell("all of them"), Cell(device or MISSING), Cell(parameters), Cell(""), Cell("")]
+    for method in methods:
+        own = part[(part["method"] == method) & (part["latency"] > 0)]
+        ratios = 1 - own["saved"].dropna().astype("float64")
+        low, high = geometric_mean_interval(ratios)
+        within = f", {percent(1 - high)} to {percent(1 - low)}" if low == low else ""
+        gaps = 1 + own["gap"].dropna().astype("float64")
+        cells += [
+            Cell(""),
+            Cell(percent(1 - geometric_mean(ratios)), f"n = {len(ratios)}{within}"),
+            Cell(percent(geometric_mean(gaps) - 1), f"n = {len(gaps)}"),
+        ]
+    return tuple(cells)
+
+
+MEMORY_NOTES = (
+    "Memory: the least memory per device, of those tried, with which the method found a plan, in "
+    "percent of what the model takes on one device alone. Longer: its best latency with this "
+    "memory over that with the most memory, minus 1. Gap: that latency over the certified bound "
+    "with this memory, minus 1.",
+)
+
+
+def memory_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the table of the least memory that suffices; None if only one amount was tried."""
+    found = tables["least_memory"]
+    if found.empty:
+        return None
+    groups = [
+        (_memory_heading(next(iter(rows(part)))), rows(part), "")
+        for _, part in found.groupby(SWEEP, sort=False)
+    ]
+    title = "Least memory with which plans were found"
+    return Section("Least memory", (page_table(title, MEMORY_COLUMNS, groups, MEMORY_NOTES),))
+
+
+def _memory_heading(row: Any) -> str:
+    on = f" of {row.device}" if row.device else ""
+    return f"{row.dataset}/{row.instance}, {count(row.edge_devices, 'device')}{on}"
+
+
+def _longer(latency: Any, reference: Any) -> str:
+    return MISSING if pd.isna(reference) or not reference else percent(latency / reference - 1)
+
+
+MEMORY_COLUMNS = (
+    PageColumn("method", lambda row: row.method, is_text=True),
+    PageColumn("least memory %", lambda row: integer(row.memory)),
+    PageColumn("latency there", lambda row: integer(row.latency)),
+    PageColumn("longer %", lambda row: _longer(row.latency, row.most_latency)),
+    PageColumn("bound", lambda row: integer(row.bound)),
+    PageColumn("gap %", lambda row: _longer(row.latency, row.bound)),
+)
+
+
+PARTS = (("computing", COLOURS[0]), ("communicating", COLOURS[1]))
+
+
+def load_data(loads: pd.DataFrame) -> pd.DataFrame:
+    """Return instance, place, and both parts as fractions of the latency.
+
+    Instances are named without their cluster, which the title has.
+    """
+    latency = loads["latency"].astype("float64").clip(lower=1.0)
+    shares = {name: loads[name].astype("float64") / latency for name, _ in PARTS}
+    names = [
+        str(name).removesuffix(f" on {device}")
+        for name, device in zip(loads["instance"], loads["device"], strict=True)
+    ]
+    return loads[["place"]].assign(instance=names, **shares).reset_index(drop=True)
+
+
+def draw_loads(data: pd.DataFrame, axes: "Axes") -> None:
+    """Draw a bar for each device of one instance, communication on top of computation."""
+    bottom = data["computing"] * 0.0
+    for name, color in PARTS:
+        axes.bar(data["place"], 100 * data[name], 0.8, bottom=100 * bottom, color=color, label=name)
+        bottom = bottom + data[name]
+    axes.set(xlabel="device", ylabel="part of the latency (%)", ylim=(0, 100))
+    integer_ticks(axes.xaxis)
+
+
+INSTANCE = ["dataset", "instance", "device", "parameters", "instance_sha256"]
+
+# Methods that stand for what one would do without optimising.
+REFERENCES = {"one_device": "one-device", "equal_slices": "equal-slices"}
+
+
+def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+    """Return the best verified plan of each instance, with its latency.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `dataset`, `instance`, `device` (the cluster, empty if costs came with the instance),
+        `parameters`, `instance_sha256`; `method`, `latency` and `solution_sha256` of the best
+        verified plan; `bound` and `optimal` of the certified table; `one_device` and
+        `equal_slices`, the latency that these methods found, missing if they found none.
+    """
+    solved = tasks[tasks["objective"].notna()]
+    best = best_rows(solved, "objective")[[*INSTANCE, "method", "objective", "solution_sha256"]]
+    best = best.rename(columns={"objective": "latency"})
+    for column, method in REFERENCES.items():
+        found = solved[solved["method"] == method].groupby("instance_sha256")["objective"].min()
+        best[column] = best["instance_sha256"].map(found).astype("Int64")
+    # Instances that come with costs have none, and are a group of their own.
+    best["device"] = best["device"].fillna("")
+    known = certified[["instance_sha256", "bound", "optimal"]]
+    merged = best.merge(known, on="instance_sha256", how="left")
+    return merged.sort_values(INSTANCE, kind="stable").reset_index(drop=True)
+
+
+def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
+    """Return one row per device of each instance whose best plan is stored.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of the latency table; `place`, the device's number from 1 up; `computing` and
+        `communicating`, in ticks; `received` and `memory`, in bytes; `operators` of which it
+        computes a part.
+
+    Raises
+    ------
+    StoreError
+        If a stored instance or plan is damaged.
+    """
+    found = []
+    for row in rows(latency):
+        pair = parsed_pair(store, row, SlicingInstance.from_json, SlicingPlan.from_json)
+        if pair is None:
+            continue
+        head = {name: getattr(row, name) for name in (*INSTANCE, "latency")}
+        found += [head | load for load in plan_loads(*pair)]
+    return pd.DataFrame(found, columns=columns_of("slicing/device_loads"))
+
+
+def plan_loads(instance: SlicingInstance, plan: SlicingPlan) -> list[dict[str, int]]:
+    """Return `place`, from 1 up, and the loads of each device, as in `load_table`."""
+    loads = device_loads(instance, plan)
+    return [
+        {"place": place + 1, **{name: values[place] for name, values in loads.items()}}
+        for place in range(len(loads["computing"]))
+    ]
+
+
+def tables(results: ProblemResults) -> Tables:
+    """Return all tables of the report, by the names of their files."""
+    latency = latency_table(results.tasks, results.certified)
+    return {
+        **default_tables(results),
+        "latency": latency,
+        "device_loads": load_table(latency, results.store),
+        "searches": search_table(results.tasks, results.certified),
+        "least_memory": memory_table(results.tasks, results.certified),
+    }
+
+
+NOTES = (
+    "Latency in ticks of the best verified plan; gap: latency over certified bound, minus 1. "
+    "Saved: 1 minus the latency over that of `one-device` or `equal-slices`; the mean is 1 minus "
+    "the geometric mean of these ratios, over the n instances for which both were found. Zhang et "
+    "al., MemoriaNova (2024), report 33.9 % less latency for models and devices of their own.",
+)
+
+
+def latency_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return the table of latencies; None without plans."""
+    latency = tables["latency"]
+    if len(latency) == 0:
+        return None
+    groups = [
+        (_heading(str(device), str(parameters), part), rows(part), "")
+        for (device, parameters), part in latency.groupby(["device", "parameters"], sort=False)
+    ]
+    table = page_table(
+        "Latency against one device and equal slices", LATENCY_COLUMNS, groups, NOTES
+    )
+    return Section("Latency", (table,))
+
+
+def saved(latency: "pd.Series[Any]", reference: "pd.Series[Any]") -> tuple[float, int]:
+    """Return the mean saving, and over how many instances that is."""
+    known = latency.notna() & reference.notna() & (latency > 0) & (reference > 0)
+    ratios = (latency[known] / reference[known]).astype("float64")
+    return 1 - geometric_mean(ratios), len(ratios)
+
+
+def _heading(device: str, parameters: str, part: pd.DataFrame) -> tuple[Cell, ...]:
+    means = [saved(part["latency"], part[column]) for column in ("one_device", "equal_slices")]
+    heading = [Cell("all of them"), Cell(device or MISSING), Cell(parameters), *[Cell("")] * 8]
+    for place, (mean, number) in zip((7, 9), means, strict=True):
+        heading[place] = Cell(percent(mean), f"n = {number}")
+    return tuple(heading)
+
+
+def _gap(row: Any) -> str:
+    return percent(
+        row.latency / row.bound - 1 if not pd.isna(row.bound) and row.bound > 0 else None
+    )
+
+
+def _saving(latency: Any, reference: Any) -> str:
+    return MISSING if pd.isna(reference) or not reference else percent(1 - latency / reference)
+
+
+LATENCY_COLUMNS = (
+    PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
+    PageColumn("cluster", lambda row: row.device or MISSING, is_text=True),
+    PageColumn("parameters", lambda row: row.parameters, is_text=True),
+    PageColumn("best latency", lambda row: integer(row.latency)),
+    PageColumn("bound", lambda row: integer(row.bound)),
+    PageColumn("gap %", _gap),
+    PageColumn("one device", lambda row: integer(row.one_device)),
+    PageColumn("saved %", lambda row: _saving(row.latency, row.one_device)),
+    PageColumn("equal slices", lambda row: integer(row.equal_slices)),
+    PageColumn("saved %", lambda row: _saving(row.latency, row.equal_slices)),
+    PageColumn("by", lambda row: row.method, is_text=True),
+)
+
+
+CAPTION = (
+    "The best verified plan of each instance: time that each device computes and waits for the "
+    "router, as parts of the latency. The rest is waiting for the slowest device."
+)
+
+
+def load_section(results: ProblemResults, tables: Tables) -> Section | None:
+    """Return a plot for each cluster; None without any stored plan."""
+    loads = tables["device_loads"]
+    if len(loads) == 0:
+        return None
+    plots = []
+    for number, ((device, parameters), part) in enumerate(
+        loads.groupby(["device", "parameters"], sort=False), 1
+    ):
+        data = load_data(part)
+        plots.append(
+            Plot(
+                f"device_loads_{number}",
+                f"Load of each device, {device or 'costs of the instance'}, {parameters}",
+                CAPTION,
+                data,
+                draw_loads,
+                Panels("instance", str, has_common_x=False),
+                width=max(7.4, 1.6 * data["instance"].nunique() + 1.0),
+            )
+        )
+    return Section("Load of devices", plots=tuple(plots))
+
+
+REPORT = replace(
+    DEFAULT,
+    grouping=Grouping("edge_devices", "number of devices"),
+    tables=tables,
+    baselines=("one-device", "equal-slices"),
+    sections=(
+        latency_section,
+        search_section,
+        memory_section,
+        gap_section,
+        bound_section,
+        solution_section,
+        load_section,
+        runtime_section,
+        method_section,
+        instance_section,
+    ),
+)
+
+__all__ = ["REPORT"]

@@ -1,1 +1,0 @@
-"""The statistics that tables and plots show; each cites its source."""
