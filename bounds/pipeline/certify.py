@@ -99,10 +99,12 @@ class CertifySettings:
         default_factory=lambda: PackingSettings(weighing_fraction=0.25, easy=0.03)
     )
     portfolio: PortfolioSettings = field(
-        default_factory=lambda: PortfolioSettings(alone_seconds=10.0, hoped_part=0.5)
+        default_factory=lambda: PortfolioSettings(alone_seconds=10.0, expected_gain=0.5)
     )
     by_cuts: PortfolioSettings = field(
-        default_factory=lambda: PortfolioSettings(alone_seconds=10.0, hoped_part=0.5, patience=0.75)
+        default_factory=lambda: PortfolioSettings(
+            alone_seconds=10.0, expected_gain=0.5, patience=0.75
+        )
     )
     long_graph: PortfolioSettings = field(
         default_factory=lambda: PortfolioSettings(others_part=0.0)

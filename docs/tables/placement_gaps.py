@@ -17,7 +17,7 @@ import pandas as pd
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
-from boundmark.bounds.placement.series.chain import ChainSettings
+from boundmark.bounds.placement.series.chain import WELL_SEARCHED
 from boundmark.bounds.placement.series.method import parts_along_chain
 from boundmark.problems.placement import PlacementInstance
 from boundmark.reports.stored.checked_results import checked_results
@@ -25,8 +25,6 @@ from boundmark.reports.stored.store import ResultStore
 
 # The method whose processor time is shown.
 PROVER = "placement-certify"
-
-WELL_SEARCHED = ChainSettings().well_searched
 
 
 class Modules(NamedTuple):
