@@ -18,7 +18,8 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Jump, Network
 from boundmark.bounds.checker.placement.prices import path_prices
-from boundmark.bounds.mip.highs import FloatArray, dual_in_time, highs_solver
+from boundmark.bounds.mip.highs import dual_in_time, highs_solver
+from boundmark.bounds.mip.linear_model import FloatArray
 from boundmark.bounds.placement.interval_load import proven_inside
 from boundmark.bounds.placement.series.certificate import affordable
 from boundmark.bounds.placement.series.method import ClosingIn

@@ -28,7 +28,8 @@ from boundmark.bounds.checker.placement.port_prices import (
     readings_inside,
 )
 from boundmark.bounds.checker.placement.time_prices import pairs_like
-from boundmark.bounds.mip.highs import FloatArray, dual_in_time, highs_solver
+from boundmark.bounds.mip.highs import dual_in_time, highs_solver
+from boundmark.bounds.mip.linear_model import FloatArray
 from boundmark.bounds.placement.assignment_load import BoolArray
 from boundmark.bounds.placement.interval_load import IntervalTicks, least_whole
 from boundmark.bounds.placement.series.certificate import affordable

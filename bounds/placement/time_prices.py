@@ -23,7 +23,8 @@ from boundmark.bounds.checker.placement.intervals import by_loads
 from boundmark.bounds.checker.placement.modules import module_of, tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
 from boundmark.bounds.checker.placement.time_prices import TimePrices, pairs_like
-from boundmark.bounds.mip.highs import FloatArray, dual_in_time, highs_solver
+from boundmark.bounds.mip.highs import dual_in_time, highs_solver
+from boundmark.bounds.mip.linear_model import FloatArray
 from boundmark.bounds.placement.interval_load import IntervalTicks, intervals_inside, least_whole
 from boundmark.bounds.placement.series.certificate import WHOLE, affordable
 from boundmark.bounds.placement.series.method import ClosingIn
