@@ -1,4 +1,4 @@
-"""Methods that take turns: the one whose bound promises most gets most of the time.
+"""A time-sharing portfolio: the method with the smallest extrapolated gap runs next.
 
 Each method runs in a thread of its own, but only one runs at a time. Its budget counts nothing but
 the time of its own turns, and hands over when a turn is over, wherever the method looks at the
@@ -27,51 +27,51 @@ from boundmark.problems.problem import Instance, Solution
 Run: TypeAlias = Callable[[Budget, Best], None]
 
 
+# Length of a method's first turn: this part of the time, but at least so many seconds.
+FIRST_FRACTION = 0.02
+FIRST_SECONDS = 0.75
+
+# A turn of a method takes this part of the time that it has had, if that is longer.
+GROWTH = 0.25
+
+# While the leading method stalls, others get this part of the time so far, at most. A method stalls
+# if its bound stayed the same for STALLED_PART of its time.
+OTHERS_PART_WHEN_STALLED = 0.6
+STALLED_PART = 0.5
+
+# A gap is extrapolated to so many times a method's own time, at most.
+FARTHEST = 4.0
+
+# Nothing begins after this part of the time, unless nothing else is left: it would prepare only,
+# some methods for seconds without a look at the clock.
+NO_START_AFTER = 0.9
+
+# A stalled method that has had this part of the time is told the best bound of all. Before, its own
+# bounds say more about what it is worth.
+SYNC_AFTER = 0.05
+
+
 @dataclass(frozen=True)
 class PortfolioSettings:
-    """Settings of a portfolio: how long turns are, and who gets the next one.
+    """Settings of a portfolio: who gets the next turn.
 
     Attributes
     ----------
-    first_fraction, first_seconds
-        Length of a method's first turn, as a part of the time, but at least some seconds.
-    growth
-        A turn of a method takes this part of the time that it has had, if that is longer.
     others_part
         Part of the time so far that methods which do not lead get, at most.
-    others_part_when_stalled
-        The same while the leading method stalls.
-    stalled_part
-        A method stalls if its bound stayed the same for this part of its time.
-    farthest
-        A gap is extrapolated to so many times a method's own time, at most.
-    patience, hoped_part
+    patience, expected_gain
         Until it has had the part `patience` of the time, the first method is expected to close the
-        part `hoped_part` at least of the gap that it began with: some prepare for long before they
-        prove anything, and then prove most.
+        part `expected_gain` at least of the gap that it began with: some prepare for long before
+        they prove anything, and then prove most.
     alone_seconds
         The first method runs for so long before another one has a turn: in the first seconds, most
         methods only prepare, and what they would be compared by is still nothing.
-    late_part
-        Nothing begins in this last part of the time, unless nothing else is left: it would prepare
-        only, some methods for seconds without a look at the clock.
-    told_part
-        A stalled method that has had this part of the time is told the best bound of all. Before,
-        its own bounds say more about what it is worth.
     """
 
-    first_fraction: float = 0.02
-    first_seconds: float = 0.75
-    growth: float = 0.25
     others_part: float = 0.15
-    others_part_when_stalled: float = 0.6
-    stalled_part: float = 0.5
-    farthest: float = 4.0
     patience: float = 0.5
-    hoped_part: float = 0.3
+    expected_gain: float = 0.3
     alone_seconds: float = 0.0
-    late_part: float = 0.1
-    told_part: float = 0.05
 
 
 @dataclass
@@ -131,21 +131,21 @@ class Record:
             and self.bound >= leader.bound_at(self.used)
         )
 
-    def is_stalled(self, settings: PortfolioSettings) -> bool:
+    def is_stalled(self) -> bool:
         """Whether the bound stayed the same for a large part of the method's time."""
-        return self.bound_at((1 - settings.stalled_part) * self.used) == self.bound
+        return self.bound_at((1 - STALLED_PART) * self.used) == self.bound
 
-    def expected_gap(self, cost: float, seconds: float, settings: PortfolioSettings) -> float:
+    def expected_gap(self, cost: float, seconds: float) -> float:
         """Extrapolate the gap to a cost over some more seconds, as a power of the time.
 
         The power is that of the time since a part of the method's time.
         """
         gap = max(cost - self.bound, 0.0)
-        before = cost - self.bound_at((1 - settings.stalled_part) * self.used)
+        before = cost - self.bound_at((1 - STALLED_PART) * self.used)
         if not gap or before <= gap or not self.used:
             return gap
-        power = math.log(before / gap) / math.log(1 / (1 - settings.stalled_part))
-        farther = min(1 + seconds / self.used, settings.farthest)
+        power = math.log(before / gap) / math.log(1 / (1 - STALLED_PART))
+        farther = min(1 + seconds / self.used, FARTHEST)
         return gap * math.pow(farther, -power)
 
 
@@ -162,22 +162,22 @@ def next_turn(
         Of the best known solution. While there is none, twice the best bound serves as well.
     """
     left = whole.remaining()
-    first = max(settings.first_seconds, settings.first_fraction * whole.wall_seconds)
+    first = max(FIRST_SECONDS, FIRST_FRACTION * whole.wall_seconds)
     if math.isinf(cost):
         cost = 2 * max(record.bound for record in records)
     alive = [i for i, record in enumerate(records) if not record.is_over]
-    if left < settings.late_part * whole.wall_seconds:
+    if whole.spent() > NO_START_AFTER * whole.wall_seconds:
         alive = [i for i in alive if records[i].used] or alive
     if alive[0] == 0 and records[0].used < settings.alone_seconds:
         return 0, max(first, settings.alone_seconds - records[0].used)
 
-    def is_hoped_for(i: int) -> bool:
+    def is_given_time(i: int) -> bool:
         return i == 0 and records[i].used < settings.patience * whole.wall_seconds
 
     def expected(i: int) -> float:
-        gap = records[i].expected_gap(cost, left, settings)
-        hoped = (1 - settings.hoped_part) * (cost - records[i].first)
-        return min(gap, hoped) if is_hoped_for(i) else gap
+        gap = records[i].expected_gap(cost, left)
+        least = (1 - settings.expected_gain) * (cost - records[i].first)
+        return min(gap, least) if is_given_time(i) else gap
 
     leader = min(alive, key=lambda i: (expected(i), -records[i].bound, i))
     others = [i for i in alive if i != leader]
@@ -185,12 +185,12 @@ def next_turn(
     rivals = [i for i in others if leader and i and records[i].is_rival_of(records[leader])]
     if rivals:
         rival = max(rivals, key=lambda i: (records[i].bound, -i))
-        return rival, max(first, settings.growth * records[rival].used)
+        return rival, max(first, GROWTH * records[rival].used)
     if records[leader].used and others:
         total = sum(record.used for record in records)
         part = (
-            settings.others_part_when_stalled
-            if records[leader].is_stalled(settings) and not is_hoped_for(leader)
+            OTHERS_PART_WHEN_STALLED
+            if records[leader].is_stalled() and not is_given_time(leader)
             else settings.others_part
         )
         # Those that are expected to prove more are tried longer.
@@ -200,7 +200,7 @@ def next_turn(
             led = records[0].used if leader and waiting else 0.0
             if total - records[leader].used - led + turn <= part * (total + turn):
                 return waiting, turn
-    return leader, max(first, settings.growth * records[leader].used)
+    return leader, max(first, GROWTH * records[leader].used)
 
 
 class _StoppedError(BaseException):
@@ -362,8 +362,8 @@ def run_by_turns(
         ):
             number, seconds = next_turn(records, best.objective, budget, settings)
             record = records[number]
-            has_had = record.used >= settings.told_part * budget.wall_seconds
-            if has_had and record.is_stalled(settings):
+            has_had = record.used >= SYNC_AFTER * budget.wall_seconds
+            if has_had and record.is_stalled():
                 players[number].tell()
             players[number].take_turn(seconds)
     finally:

@@ -4,7 +4,7 @@ from typing import Any
 
 from boundmark.bounds import checker
 from boundmark.bounds.microbatch import memory_latency
-from boundmark.bounds.microbatch.modulo_models import completed
+from boundmark.bounds.microbatch.modulo import completed
 from boundmark.bounds.microbatch.steady_state import SteadyState, SteadyStateModel
 from boundmark.datasets.microbatch.shapes import load
 from boundmark.problems.microbatch import MicrobatchInstance

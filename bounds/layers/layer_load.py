@@ -17,7 +17,7 @@ from boundmark.problems.method import Budget, Progress
 
 KIND = "layer-load/1"
 
-# Prices are integers of this order.
+# What prices are multiples of: one device's share.
 UNIT = 2**20
 
 # Steps of the function that rounds shares down: many for layers that are small beside a device.
@@ -42,7 +42,7 @@ def run(
             f"the goal is {instance.goal!r}; the method expects bottleneck, the largest load."
         )
     read = checker.check_instance(instance.to_json())
-    best, steps, prices = 0, 0, _speeds(read)
+    best, steps, prices = 0, 0, speed_prices(read)
     for tried in _prices(read):
         for number in STEPS:
             if budget.is_spent():
@@ -69,7 +69,7 @@ def _largest(read: Instance, steps: int, prices: list[int], best: int) -> int:
     return low
 
 
-def _speeds(read: Instance) -> list[int]:
+def speed_prices(read: Instance) -> list[int]:
     """Return prices in proportion to how fast devices are."""
     sums = [max(1, sum(row)) for row in read.time]
     return [max(1, UNIT * min(sums) // one) for one in sums]
@@ -77,7 +77,7 @@ def _speeds(read: Instance) -> list[int]:
 
 def _prices(read: Instance) -> list[list[int]]:
     """Return prices of types; devices of those to which too much goes become dearer."""
-    prices = _speeds(read)
+    prices = speed_prices(read)
     found = [prices]
     if len(prices) == 1:
         return found

@@ -7,7 +7,7 @@ a Lagrangian relaxation, in which devices have prices instead of numbers, leaves
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from boundmark.bounds.checker.layers.reach import (
     most_paid,
     reached,
 )
+from boundmark.bounds.layers.layer_load import UNIT, speed_prices
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -34,31 +35,18 @@ from boundmark.problems.method import Budget, Progress
 KIND = "layer-reach/1"
 
 
-@dataclass(frozen=True)
-class PriceSearch:
-    """How prices of devices are found, by subgradients.
+# Relaxations that are solved at most, each with the prices that the one before suggests.
+ROUNDS = 24
 
-    Attributes
-    ----------
-    rounds
-        Relaxations that are solved at most, each with the prices that the one before suggests.
-    unit
-        What prices are multiples of where loads are not added up: one device's share.
-    patience
-        Rounds in all, with steps half as long each, that may bring no better bound.
-    steps
-        Of one search, as the checker counts them, if nobody says; it counts some two million a
-        second.
-    halvings
-        How often a search for a sum or makespan that was too large is tried with a lower target
-        and half the steps.
-    """
+# Rounds in all, with steps half as long each, that may bring no better bound.
+PATIENCE = 8
 
-    rounds: int = 24
-    unit: int = 2**20
-    patience: int = 8
-    steps: int = 10_000_000
-    halvings: int = 4
+# Of one search, as the checker counts them, if nobody says; it counts some two million a second.
+STEPS = 10_000_000
+
+# How often a search for a sum or makespan that was too large is tried with a lower target and half
+# the steps.
+HALVINGS = 4
 
 
 def run(
@@ -68,14 +56,13 @@ def run(
     progress: Progress,
     *,
     steps: int = 0,
-    settings: PriceSearch = PriceSearch(),
 ) -> None:
     """Report the optimum and its certificate, or a bound where the time is up.
 
     Parameters
     ----------
     steps
-        Most steps of one search, as the checker counts them; 0 for the number in the settings.
+        Most steps of one search, as the checker counts them; 0 for `STEPS`.
     """
     if instance.virtual_stages > 1:
         raise UnsupportedError(
@@ -83,8 +70,8 @@ def run(
             "each device."
         )
     read = checker.check_instance(instance.to_json())
-    search = _Search(instance, read, budget, settings)
-    search.steps = min(steps or settings.steps, MOST_STEPS)
+    search = _Search(instance, read, budget)
+    search.steps = min(steps or STEPS, MOST_STEPS)
     if not search.bottleneck():
         most = instance.most() + 1
         progress.bound(
@@ -109,17 +96,15 @@ def run(
 class _Search:
     """Thresholds that are tested, and the best assignment and bound so far."""
 
-    def __init__(
-        self, instance: LayersInstance, read: Instance, budget: Budget, settings: PriceSearch
-    ) -> None:
+    def __init__(self, instance: LayersInstance, read: Instance, budget: Budget) -> None:
         self.instance, self.read = instance, read
         self.alone = read._replace(adds=0, rounds=1)
-        self.budget, self.settings, self.steps = budget, settings, MOST_STEPS
+        self.budget, self.steps = budget, MOST_STEPS
         self.types = len(read.members)
         # For which prices are found.
         self.case = read.cases[0]
         self.prices = [0] * self.types
-        self.largest_prices = [settings.unit] * self.types
+        self.largest_prices = [UNIT] * self.types
         self.largest = self.bound = 0
         self.best: LayerAssignment | None = None
 
@@ -144,7 +129,7 @@ class _Search:
             middle = min(low + stride, (low + high) // 2)
             if unknown:
                 middle = (floor + high) // 2 if self.best else min(floor + stride, high - 1)
-                if unknown > self.settings.patience or high - floor <= floor >> 6:
+                if unknown > PATIENCE or high - floor <= floor >> 6:
                     break
             try:
                 with limited("an assignment", self.steps >> (2 if unknown else 0)):
@@ -189,7 +174,7 @@ class _Search:
         That is the first case in which layers fit if any number of devices may be used.
         """
         low, before = 0, -1
-        self.largest_prices = self._speeds()
+        self.largest_prices = speed_prices(self.read)
         self.case = next(
             (
                 case
@@ -228,11 +213,6 @@ class _Search:
         rest = Rest(self.alone, self.case, prices, cap)
         return rest.root - most_paid(self.alone, self.case, prices), rest
 
-    def _speeds(self) -> list[int]:
-        """Return prices in proportion to how fast devices are."""
-        sums = [max(1, sum(row)) for row in self.read.time]
-        return [max(1, self.settings.unit * min(sums) // one) for one in sums]
-
     def added(self) -> None:
         """Find the least sum of loads, or the least makespan."""
         rounds, target = self.read.rounds, self.instance.most() + 1
@@ -258,7 +238,7 @@ class _Search:
             except checker.TooLarge:
                 # Lower targets are searched more quickly, and raise the bound.
                 high, steps = min(middle - 1, (self.bound + middle) // 2), steps // 2
-                if steps < self.steps >> self.settings.halvings:
+                if steps < self.steps >> HALVINGS:
                     return
                 continue
             if step is not None:
@@ -288,7 +268,7 @@ class _Search:
         prices = best = list(start)
         value, rest = gain(prices)
         top, scale, misses = value, 1.0, 0
-        for _ in range(self.settings.rounds if self.types > 1 or self.read.adds else 0):
+        for _ in range(ROUNDS if self.types > 1 or self.read.adds else 0):
             if top > until or value >= NEVER // 2 or self.budget.is_spent():
                 break
             used = _used(rest)
@@ -308,7 +288,7 @@ class _Search:
             else:
                 misses += 1
                 scale /= 2
-                if misses > self.settings.patience:
+                if misses > PATIENCE:
                     break
         return top, best
 

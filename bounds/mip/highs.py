@@ -1,25 +1,27 @@
-"""HiGHS, through highspy. It cannot limit its memory; the runner does.
+"""HiGHS, through highspy: linear programs, their duals, and mixed-integer programs.
 
-highspy and ortools do not load into one process (undefined symbol, in either order).
+It cannot limit its memory; the runner does. highspy and ortools do not load into one process
+(undefined symbol, in either order).
 """
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from boundmark.bounds.mip.linear_model import FloatingModel, LinearModel
+from boundmark.bounds.mip.linear_model import FloatArray, FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import Improving, Outcome, Search
-from boundmark.problems.method import require_module
+from boundmark.problems.method import Budget, require_module
+
+Limits: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 def solve(model: LinearModel, search: Search) -> Outcome:
     """Minimise a model with HiGHS."""
-    require_module("highspy")
+    floating = FloatingModel.of(model)
+    highs = _model_loaded(floating)
     import highspy
 
-    floating = FloatingModel.of(model)
-    highs = _loaded(floating)
     highs.setOptionValue("threads", search.budget.threads)
     highs.setOptionValue("random_seed", search.seed % 2**31)
     highs.setOptionValue("mip_rel_gap", 0.0)
@@ -58,42 +60,126 @@ def solve(model: LinearModel, search: Search) -> Outcome:
 
 def presolved_size(model: LinearModel) -> tuple[int, int]:
     """Return the numbers of columns and of rows that presolve leaves."""
-    require_module("highspy")
-    highs = _loaded(FloatingModel.of(model))
+    highs = _model_loaded(FloatingModel.of(model))
     highs.presolve()
     left = highs.getPresolvedLp()
     return int(left.num_col_), int(left.num_row_)
 
 
-def _loaded(floating: FloatingModel) -> Any:
-    import highspy
-
-    highs = highspy.Highs()  # type: ignore[no-untyped-call]
-    highs.setOptionValue("output_flag", False)
-    highs.passModel(_problem(floating))
-    return highs
-
-
-def _problem(floating: FloatingModel) -> Any:
-    import highspy
-
+def _model_loaded(floating: FloatingModel) -> Any:
     model = floating.model
-    problem = highspy.HighsLp()
-    problem.num_col_ = model.columns
-    problem.num_row_ = model.rows
     cost = np.zeros(model.columns)
     cost[model.objective] = 1.0
-    problem.col_cost_ = cost
-    problem.col_lower_ = floating.lower
-    problem.col_upper_ = floating.upper
-    problem.row_lower_ = floating.row_lower
-    problem.row_upper_ = floating.row_upper
-    problem.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    problem.a_matrix_.num_col_ = model.columns
-    problem.a_matrix_.num_row_ = model.rows
-    problem.a_matrix_.start_ = model.row_start.astype(np.int32)
-    problem.a_matrix_.index_ = model.row_columns.astype(np.int32)
-    problem.a_matrix_.value_ = floating.row_values
-    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-    problem.integrality_ = [kinds[int(integer)] for integer in model.is_integer]
-    return problem
+    nonzeros = model.row_start.astype(np.int32), model.row_columns.astype(np.int32)
+    return _loaded(
+        (*nonzeros, floating.row_values),
+        cost,
+        (floating.lower, floating.upper),
+        (floating.row_lower, floating.row_upper),
+        model.is_integer,
+    )
+
+
+def highs_solver(matrix: Any, cost: FloatArray, columns: Limits, rows: Limits, threads: int) -> Any:
+    """Return a silent `highspy.Highs` that holds the program ``min cost x``.
+
+    Parameters
+    ----------
+    matrix
+        Of the rows, a `scipy.sparse` matrix in CSR form.
+    columns, rows
+        Least and largest values of x, and of ``matrix x``.
+
+    Raises
+    ------
+    UnsupportedError
+        If HiGHS is not installed.
+    """
+    solver = _loaded((matrix.indptr, matrix.indices, matrix.data), cost, columns, rows)
+    solver.setOptionValue("threads", threads)
+    return solver
+
+
+def _loaded(
+    nonzeros: tuple[Any, Any, Any],
+    cost: FloatArray,
+    columns: Limits,
+    rows: Limits,
+    is_integer: Any = None,
+) -> Any:
+    """Return a silent `highspy.Highs` that holds a program.
+
+    Parameters
+    ----------
+    nonzeros
+        Where rows start, columns and values of the matrix, as in CSR form.
+    is_integer
+        Which columns take integers only; none by default.
+    """
+    require_module("highspy")
+    import highspy
+
+    program = highspy.HighsLp()
+    program.num_row_, program.num_col_ = len(rows[0]), len(cost)
+    program.col_cost_ = cost
+    program.col_lower_, program.col_upper_ = columns
+    program.row_lower_, program.row_upper_ = rows
+    matrix = program.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.num_row_, matrix.num_col_ = program.num_row_, program.num_col_
+    matrix.start_, matrix.index_, matrix.value_ = nonzeros
+    if is_integer is not None:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        program.integrality_ = [kinds[int(integer)] for integer in is_integer]
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.passModel(program)
+    return solver
+
+
+def solve_in_time(solver: Any, budget: Budget) -> bool:
+    """Solve a program by interior points, without a vertex; return whether it was solved in time.
+
+    The solver looks at the budget between its steps, some hundred times a second. Its own time
+    limit would not do: where methods take turns, time passes in which it is not its turn.
+
+    Raises
+    ------
+    BaseException
+        What looking at the budget raises, after the solver has stopped.
+    """
+    import highspy
+
+    raised: list[BaseException] = []
+
+    def look(kind: Any, message: str, output: Any, request: Any, data: Any) -> None:
+        try:
+            request.user_interrupt = bool(raised) or budget.is_spent()
+        except BaseException as error:
+            # Nothing may be raised through the solver.
+            raised.append(error)
+            request.user_interrupt = True
+
+    if budget.is_spent():
+        return False
+    solver.setOptionValue("solver", "ipm")
+    solver.setOptionValue("run_crossover", "off")
+    solver.setCallback(look, None)
+    for kind in ("kCallbackIpmInterrupt", "kCallbackSimplexInterrupt"):
+        solver.startCallback(getattr(highspy.cb.HighsCallbackType, kind))
+    solver.run()
+    if raised:
+        raise raised[0]
+    return bool(solver.getModelStatus() != highspy.HighsModelStatus.kInterrupt)
+
+
+def dual_in_time(solver: Any, budget: Budget) -> FloatArray | None:
+    """Return the dual of a program's rows, None if it is not solved in time or has none.
+
+    The solver's status does not matter: what duals prove is computed exactly.
+    """
+    if not solve_in_time(solver, budget):
+        return None
+    solution = solver.getSolution()
+    dual: FloatArray = np.array(solution.row_dual)
+    return dual if solution.dual_valid and np.isfinite(dual).all() else None

@@ -7,7 +7,6 @@ level with a width that grows until the search is exact or the time is up.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,27 +29,15 @@ from boundmark.problems.ordering.order import memory_while_running
 KIND = "section-search/1"
 
 
-@dataclass(frozen=True)
-class DownsetSettings:
-    """Settings of `downset-dp`: how time and memory are divided.
+# Factor of the width from one round to the next.
+WIDENING = 16
 
-    Attributes
-    ----------
-    widening
-        Factor of the width from one round to the next.
-    for_stops
-        Part of the time for stops.
-    for_cuts
-        Part of the time left for cuts behind them.
-    for_level
-        Part of the memory for the level that is being filled.
-    """
+# Part of the time for breakpoints, and of the time left for cuts behind them.
+FOR_BREAKPOINTS = 0.3
+FOR_CUTS = 0.4
 
-    widening: int = 16
-    for_stops: float = 0.3
-    for_cuts: float = 0.4
-    for_level: float = 0.25
-
+# Part of the memory for the level that is being filled.
+FOR_LEVEL = 0.25
 
 # More than any cost.
 _NO_LIMIT = 2**62
@@ -104,21 +91,14 @@ class _Section:
 class DownsetSearch:
     """Search of an instance: its sections, their orders and bounds."""
 
-    def __init__(
-        self,
-        instance: OrderingInstance,
-        budget: Budget,
-        best: Best,
-        settings: DownsetSettings = DownsetSettings(),
-    ) -> None:
+    def __init__(self, instance: OrderingInstance, budget: Budget, best: Best) -> None:
         self._instance, self._budget, self._best = instance, budget, best
-        self._settings = settings
         self._is_peak = instance.metric == "peak"
         read = checker.check_instance(instance.to_json())
         self._plan = Plan(read, instance.graph.dag.topological_order.tolist())
         self._plan.find_forced()
         if not self._is_peak:
-            self._plan.find_slopes(budget.part(self._settings.for_stops).is_spent)
+            self._plan.find_slopes(budget.part(FOR_BREAKPOINTS).is_spent)
         self._sections = [_Section(part, self._is_peak) for part in self._plan.sections()]
 
     @property
@@ -135,7 +115,7 @@ class DownsetSearch:
         self._report_bound()
         width = 1
         while width < most and not self._best.is_proven and not self._budget.is_spent():
-            width = min(most, width * self._settings.widening)
+            width = min(most, width * WIDENING)
             if not self._search_round(width):
                 return
 
@@ -156,7 +136,7 @@ class DownsetSearch:
 
     def _search_round(self, width: int) -> bool:
         """Search all unsolved sections; return False if none is left or the time is up."""
-        memory = int(self._settings.for_level * self._budget.memory_bytes)
+        memory = int(FOR_LEVEL * self._budget.memory_bytes)
         changed = False
         costs_first = sorted(range(len(self._sections)), key=lambda s: -self._sections[s].cost)
         for number in costs_first:
@@ -191,7 +171,7 @@ class DownsetSearch:
 
     def _cut(self) -> None:
         """Compute lower bounds on the operators' memory by minimum cuts."""
-        is_spent = self._budget.part(self._settings.for_cuts).is_spent
+        is_spent = self._budget.part(FOR_CUTS).is_spent
         taken = self._taken()
         for begin, section in zip(self._plan.ends, self._sections, strict=False):
             if section.cost == section.lower:
@@ -237,7 +217,6 @@ def run(
     progress: Progress,
     *,
     width: int,
-    settings: DownsetSettings = DownsetSettings(),
 ) -> None:
     """Report ever better orders and bounds, up to the optimum if the sections are narrow enough.
 
@@ -246,7 +225,7 @@ def run(
     width
         The number of down-sets of one size up to which to go.
     """
-    DownsetSearch(instance, budget, Best.before(instance, progress), settings).run(width)
+    DownsetSearch(instance, budget, Best.before(instance, progress)).run(width)
 
 
 class SectionSearch:

@@ -63,7 +63,7 @@ class CertifySettings:
 EARLY_PACKING = PackingSettings(weighing_fraction=0.25, easy=0.03)
 
 # Length of turns, and who gets them, on wide graphs.
-TURNS = PortfolioSettings(alone_seconds=10.0, hoped_part=0.5)
+TURNS = PortfolioSettings(alone_seconds=10.0, expected_gain=0.5)
 
 # The same where `cut-tree` begins: in a long run, one of its trees may take half of its time,
 # during which its bound stays the same though it does not stall.

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from boundmark.bounds.highs import highs_solver
+from boundmark.bounds.mip.highs import highs_solver
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress, require_module

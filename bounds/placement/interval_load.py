@@ -5,8 +5,8 @@ prove is computed by the checker's own `Network`; here the thresholds and weight
 operators come from immediate dominators ([COOPER01]).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Jump, Network
-from boundmark.bounds.placement.assignment_load import AssignmentProgram, EqualOperators
+from boundmark.bounds.placement.assignment_load import AssignmentProgram, BoolArray, EqualOperators
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -24,26 +24,17 @@ from boundmark.problems.placement import PlacementGraph, PlacementInstance
 KIND = "interval-load/1"
 
 
-@dataclass(frozen=True)
-class IntervalSettings:
-    """Settings of `interval-load`.
+# Part of the time for intervals inside; the rest is for the whole schedule.
+INSIDE = 0.7
 
-    Attributes
-    ----------
-    inside
-        Part of the time for intervals inside; the rest is for the whole schedule.
-    most_programs
-        Linear programs for each pair of devices, at most.
-    precision
-        Thresholds are bisected until they differ by less than one part in so many.
-    most_steps
-        Steps of the checker for all intervals; it allows for four times as many.
-    """
+# Linear programs for each pair of devices, at most.
+MOST_PROGRAMS = 12
 
-    inside: float = 0.7
-    most_programs: int = 12
-    precision: int = 2000
-    most_steps: int = 2**24
+# Thresholds are bisected until they differ by less than one part in so many.
+PRECISION = 2000
+
+# Steps of the checker for all intervals; it allows for four times as many.
+MOST_STEPS = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +51,39 @@ class IntervalTicks:
     duration: IntArray
     tail: IntArray
 
+    @classmethod
+    def of(
+        cls,
+        network: Network,
+        body: Sequence[int],
+        heads: Mapping[int, Sequence[int]],
+        tails: Mapping[int, Sequence[int]],
+    ) -> "IntervalTicks":
+        """Return the ticks of the operators of an interval's body."""
+        head, duration, tail = (
+            np.array([row[v] for v in body], dtype=np.int64)
+            for row in (heads, network.duration, tails)
+        )
+        return cls(head, duration, tail)
+
     @cached_property
     def total(self) -> IntArray:
         """The least that the interval takes with an operator on a device."""
         return self.head + self.duration + self.tail
+
+    def lost(self, allowed: BoolArray) -> tuple[IntArray, BoolArray]:
+        """Return what each device cannot use of an interval, and whether it is used at all.
+
+        Parameters
+        ----------
+        allowed
+            Where operators may be, shape (b, D).
+        """
+        far = np.int64(2**62)
+        used = np.asarray(allowed.any(axis=0))
+        before = np.where(allowed, self.head, far).min(axis=0)
+        behind = np.where(allowed, self.tail, far).min(axis=0)
+        return np.where(used, before, 0) + np.where(used, behind, 0), used
 
 
 @dataclass
@@ -98,12 +118,16 @@ def intervals_inside(graph: PlacementGraph) -> list[tuple[int, int]]:
     return [pair for pair in pairs if pair[0] != OUTSIDE]
 
 
+def least_whole(network: Network) -> int:
+    """Return what paths prove of the whole schedule."""
+    return network.heads(OUTSIDE, 0, network.inside(OUTSIDE, OUTSIDE), OUTSIDE)[1][0]
+
+
 def run(
     instance: PlacementInstance,
     budget: Budget,
     seed: int,
     progress: Progress,
-    settings: IntervalSettings = IntervalSettings(),
     **params: Any,
 ) -> None:
     """Report the longest path, then bounds by loads: of the whole, then with intervals inside.
@@ -116,31 +140,26 @@ def run(
     read = checker.check_instance(instance.to_json())
     network = Network(read)
     best = -1
-    for part in (budget.part(0.0), budget.part(1 - settings.inside)):
-        whole = bound_interval(network, OUTSIDE, OUTSIDE, part, settings)
+    for part in (budget.part(0.0), budget.part(1 - INSIDE)):
+        whole = bound_interval(network, OUTSIDE, OUTSIDE, part)
         if whole is None:
             raise UnsupportedError("the graph is too large for the checker.")
         best = _report(instance, [whole], progress, best)
-    intervals = proven_inside(instance.graph, network, budget.part(settings.inside), settings)
+    intervals = proven_inside(instance.graph, network, budget.part(INSIDE))
     if intervals:
-        again = bound_interval(network, OUTSIDE, OUTSIDE, budget, settings)
+        again = bound_interval(network, OUTSIDE, OUTSIDE, budget)
         if again is not None:
             _report(instance, [*intervals, again], progress, best)
 
 
-def proven_inside(
-    graph: PlacementGraph,
-    network: Network,
-    budget: Budget,
-    settings: IntervalSettings = IntervalSettings(),
-) -> list[Interval]:
+def proven_inside(graph: PlacementGraph, network: Network, budget: Budget) -> list[Interval]:
     """Return the intervals where loads prove more than paths; add them to the network."""
     intervals: list[Interval] = []
-    left = settings.most_steps
+    left = MOST_STEPS
     for first, last in intervals_inside(graph):
         if budget.is_spent():
             break
-        interval = bound_interval(network, first, last, budget, replace(settings, most_steps=left))
+        interval = bound_interval(network, first, last, budget, left)
         if interval is not None and interval.rows:
             network.add(interval.jump)
             intervals.append(interval)
@@ -159,23 +178,19 @@ def _report(
 
 
 def bound_interval(
-    network: Network,
-    first: int,
-    last: int,
-    budget: Budget,
-    settings: IntervalSettings = IntervalSettings(),
+    network: Network, first: int, last: int, budget: Budget, most_steps: int = MOST_STEPS
 ) -> Interval | None:
     """Bound an interval by paths, and by loads while the budget lasts.
 
     Returns
     -------
     Interval or None
-        None if it takes the checker more steps than the settings allow.
+        None if it takes the checker more than `most_steps`.
     """
     body = network.between(first, last)
     sources, targets = (1 if v == OUTSIDE else network.devices for v in (first, last))
     steps = _steps(network, body, sources, targets)
-    if steps > settings.most_steps:
+    if steps > most_steps:
         return None
     found = [network.heads(first, device, body, last) for device in range(sources)]
     interval = Interval(Jump(first, last, [list(to_last) for _, to_last in found]), steps=steps)
@@ -185,15 +200,12 @@ def bound_interval(
     program = AssignmentProgram(duration, duration < NEVER)
     for target in range(targets):
         tails = network.tails(body, last, target)
-        tail = np.array([tails[v] for v in body], dtype=np.int64)
         for source in range(sources):
             if budget.is_spent():
                 return interval
-            head = np.array([found[source][0][v] for v in body], dtype=np.int64)
             least = interval.jump.least[source][target]
-            threshold, weights = best_threshold(
-                program, IntervalTicks(head, duration, tail), least, budget, settings
-            )
+            ticks = IntervalTicks.of(network, body, found[source][0], tails)
+            threshold, weights = best_threshold(program, ticks, least, budget)
             if threshold >= least:
                 interval.jump.least[source][target] = threshold + 1
                 interval.rows.append([source, target, threshold, *weights])
@@ -213,7 +225,6 @@ def best_threshold(
     ticks: IntervalTicks,
     least: int,
     budget: Budget,
-    settings: IntervalSettings = IntervalSettings(),
 ) -> tuple[int, list[int]]:
     """Search for the largest threshold that loads refute; return it with the weights.
 
@@ -226,7 +237,7 @@ def best_threshold(
     # Loads without any restriction of devices are mostly close to the best already.
     anywhere, _ = _refuted_from(program, ticks, NEVER - 1, budget)
     low, high, at = least, None, max(least, anywhere if anywhere < NEVER - 2 else least)
-    for _ in range(settings.most_programs):
+    for _ in range(MOST_PROGRAMS):
         if budget.is_spent():
             return best
         reached, weights = _refuted_from(program, ticks, at, budget)
@@ -237,7 +248,7 @@ def best_threshold(
             high = at
         if high is None:
             at = max(low, low + (low - least))
-        elif high - low <= low // settings.precision:
+        elif high - low <= low // PRECISION:
             at = low
             if low >= high:
                 return best
@@ -262,11 +273,7 @@ def _refuted_from(
     change = int(beyond.min()) if beyond.size else None
     if not allowed.any(axis=1).all():
         return (threshold if change is None else change - 1), [0] * duration.shape[1]
-    far = np.int64(2**62)
-    before = np.where(allowed, ticks.head, far).min(axis=0)
-    behind = np.where(allowed, ticks.tail, far).min(axis=0)
-    used = np.asarray(allowed.any(axis=0))
-    lost = np.where(used, before + np.where(used, behind, 0), 0)
+    lost, used = ticks.lost(allowed)
     found = program.weights(allowed, lost, budget.remaining())
     if found is None:
         return threshold - 1, []

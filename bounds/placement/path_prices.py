@@ -18,7 +18,8 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Jump, Network
 from boundmark.bounds.checker.placement.prices import path_prices
-from boundmark.bounds.highs import highs_solver, solve_in_time
+from boundmark.bounds.mip.highs import dual_in_time, highs_solver
+from boundmark.bounds.mip.linear_model import FloatArray
 from boundmark.bounds.placement.interval_load import proven_inside
 from boundmark.bounds.placement.series.certificate import affordable
 from boundmark.bounds.placement.series.method import ClosingIn
@@ -30,24 +31,8 @@ from boundmark.problems.placement import PlacementGraph, PlacementInstance
 KIND = "path-prices/1"
 
 
-@dataclass(frozen=True)
-class PriceSettings:
-    """Settings of `path-prices`.
-
-    Attributes
-    ----------
-    inside
-        Part of the time for intervals between operators that all paths pass.
-    most_steps
-        Steps of searches in a certificate with modules: some seconds of the checker's time.
-    """
-
-    inside: float = 0.3
-    most_steps: int = 2**23
-
-
-FloatArray = NDArray[np.float64]
-
+# Part of the time for intervals between operators that all paths pass.
+INSIDE = 0.3
 
 # The sum of all prices after rounding.
 UNITS = 2**24
@@ -103,7 +88,6 @@ def run(
     budget: Budget,
     seed: int,
     progress: Progress,
-    settings: PriceSettings = PriceSettings(),
     **params: Any,
 ) -> None:
     """Report bounds by prices: of the tensors' paths alone, then with intervals."""
@@ -112,26 +96,22 @@ def run(
     _report(instance, read, [], [], budget, best)
     if budget.is_spent() or best.is_proven:
         return
-    jumps, documents = _inside(instance, read, budget, settings)
+    jumps, documents = _inside(instance, read, budget)
     if jumps:
         _report(instance, read, jumps, documents, budget, best)
 
 
 def report_with_modules(
-    instance: PlacementInstance,
-    closing: ClosingIn,
-    budget: Budget,
-    best: Best,
-    settings: PriceSettings = PriceSettings(),
+    instance: PlacementInstance, closing: ClosingIn, budget: Budget, best: Best
 ) -> None:
     """Report the bound by prices with paths over searched modules, too.
 
     They see what a chain of modules does not: tensors that run past modules, operators beside the
     chain, and memory.
     """
-    parts = affordable(closing.parts, settings.most_steps)
+    parts = affordable(closing.parts)
     if parts:
-        inside, proofs = _inside(instance, closing.read, budget, settings)
+        inside, proofs = _inside(instance, closing.read, budget)
         # Modules first: their searches were made without other intervals inside.
         jumps = [*(part.jump() for part in parts), *inside]
         documents = [*(part.to_json() for part in parts), *proofs]
@@ -139,10 +119,10 @@ def report_with_modules(
 
 
 def _inside(
-    instance: PlacementInstance, read: Instance, budget: Budget, settings: PriceSettings
+    instance: PlacementInstance, read: Instance, budget: Budget
 ) -> tuple[list[Jump], list[dict[str, Any]]]:
     """Return the intervals that loads bound, as jumps and as documents."""
-    intervals = proven_inside(instance.graph, Network(read), budget.part(settings.inside))
+    intervals = proven_inside(instance.graph, Network(read), budget.part(INSIDE))
     documents = [{**interval.to_json(), "searches": []} for interval in intervals]
     return [interval.jump for interval in intervals], documents
 
@@ -255,11 +235,8 @@ def best_prices(graph: PlacementGraph, arcs: Arcs, budget: Budget) -> Prices | N
         (np.concatenate(rows.lower), np.concatenate(rows.upper)), threads=budget.threads,
     )  # fmt: skip
     # Rounding and checking what large programs prove takes seconds, so unfinished duals are left.
-    if not solve_in_time(solver, budget):
-        return None
-    dual = np.array(solver.getSolution().row_dual)
-    # The solver's status does not matter: what the duals prove is computed exactly.
-    if not solver.getSolution().dual_valid or not np.isfinite(dual).all():
+    dual = dual_in_time(solver, budget)
+    if dual is None:
         return None
     return Prices(
         paths=np.maximum(0.0, dual[paths]),

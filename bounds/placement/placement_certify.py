@@ -8,7 +8,7 @@ makespan of the best schedule, or of one that is known.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.placement import (
@@ -25,28 +25,17 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
+# Part of the time for loads of the whole model, at most.
+ASSIGNMENT_FRACTION = 0.1
 
-@dataclass(frozen=True)
-class PlacementCertifySettings:
-    """Settings of `placement-certify`: parts of the time, and who gets turns.
+# Part of the time for prices without modules, which mostly prove less.
+PRICES_FRACTION = 0.3
 
-    Attributes
-    ----------
-    assignment_fraction
-        Part of the time for loads of the whole model, at most.
-    prices_fraction
-        Part of the time for prices without modules, which mostly prove less.
-    reserved
-        Part of the time for what does not look at the clock once it has begun, such as rounding
-        and checks.
-    portfolio
-        Length of turns, and who gets them.
-    """
+# Part of the time for what does not look at the clock once it has begun, such as rounding and
+# checks.
+RESERVED = 0.03
 
-    assignment_fraction: float = 0.1
-    prices_fraction: float = 0.3
-    reserved: float = 0.03
-    portfolio: PortfolioSettings = field(default_factory=PortfolioSettings)
+TURNS = PortfolioSettings()
 
 
 @dataclass
@@ -65,7 +54,6 @@ class _Turns:
 
     instance: PlacementInstance
     seed: int
-    settings: PlacementCertifySettings
     closing: series.ClosingIn | None = None
     is_searched: bool = False
     is_priced: bool = False
@@ -101,7 +89,7 @@ class _Turns:
         """
         if self.is_searched:
             self._price_modules(budget, best)
-        path_prices.run(self.instance, budget.part(self.settings.prices_fraction), self.seed, best)
+        path_prices.run(self.instance, budget.part(PRICES_FRACTION), self.seed, best)
         if not self.is_priced:
             self._price_modules(budget, best)
 
@@ -120,21 +108,27 @@ def run(
     progress: Progress,
     *,
     known_cost: int,
-    settings: PlacementCertifySettings = PlacementCertifySettings(),
+    portfolio: PortfolioSettings = TURNS,
 ) -> None:
-    """Report certificates, and schedules where they are found on the way."""
+    """Report certificates, and schedules where they are found on the way.
+
+    Parameters
+    ----------
+    portfolio
+        Who gets turns.
+    """
     best = Best(instance, progress, passes_claims=False)
     if known_cost:
         best.objective = known_cost
-    budget = budget.part(1 - settings.reserved)
+    budget = budget.part(1 - RESERVED)
     # A method may refuse a graph beyond the checker's limits.
     with suppress(UnsupportedError):
         critical_path.run(instance, budget, seed, best)
     if best.is_proven or budget.is_spent():
         return
     with suppress(UnsupportedError):
-        assignment_load.run(instance, budget.part(settings.assignment_fraction), seed, best)
-    turns = _Turns(instance, seed, settings)
+        assignment_load.run(instance, budget.part(ASSIGNMENT_FRACTION), seed, best)
+    turns = _Turns(instance, seed)
     # Modules prove most on most models. Prices come last: their program takes its time at once.
     methods = {
         "series": turns.search,
@@ -143,4 +137,4 @@ def run(
         "interval-load": turns.load,
         "path-prices": turns.price,
     }
-    run_by_turns(methods, instance, budget, best, settings.portfolio)
+    run_by_turns(methods, instance, budget, best, portfolio)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,10 @@ from boundmark.bounds.checker.placement.port_prices import (
     readings_inside,
 )
 from boundmark.bounds.checker.placement.time_prices import pairs_like
-from boundmark.bounds.highs import highs_solver, solve_in_time
+from boundmark.bounds.mip.highs import dual_in_time, highs_solver
+from boundmark.bounds.mip.linear_model import FloatArray
+from boundmark.bounds.placement.assignment_load import BoolArray
+from boundmark.bounds.placement.interval_load import IntervalTicks, least_whole
 from boundmark.bounds.placement.series.certificate import affordable
 from boundmark.bounds.placement.series.method import ClosingIn
 from boundmark.problems.certificate import Certificate
@@ -37,11 +40,20 @@ from boundmark.problems.placement import PlacementInstance
 
 KIND = "port-prices/1"
 
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
-
 # The sum of the rounded prices, nearly.
 UNITS = 2**20
+
+
+# Programs for each pair of devices of an interval. Another one is solved if the one before has
+# raised the threshold by more than one part in so many.
+MOST_PROGRAMS = 3
+LEAST_GAIN = 1000
+
+# Operators are equal if they have equal costs, and so have those at a distance of so many tensors.
+LIKENESS = 2
+
+# Steps of the checker for the rows of an interval, about; it allows for four times as many.
+MOST_ROW_STEPS = 2**24
 
 
 @dataclass(frozen=True)
@@ -54,27 +66,10 @@ class PortPriceSettings:
         Operators of an interval; of fewer, searches prove more.
     most_columns
         Of a program.
-    most_programs
-        For each pair of devices of an interval.
-    least_gain
-        Another program is solved if the one before has raised the threshold by more than one part
-        in so many.
-    likeness
-        Operators are equal if they have equal costs, and so have those at a distance of so many
-        tensors.
-    most_steps
-        Steps of searches in a certificate with modules: some seconds of the checker's time.
-    most_row_steps
-        Steps of the checker for the rows of an interval, about; it allows for four times as many.
     """
 
     least_operators: int = 41
     most_columns: int = 100_000
-    most_programs: int = 3
-    least_gain: int = 1000
-    likeness: int = 2
-    most_steps: int = 2**23
-    most_row_steps: int = 2**24
 
 
 DEFAULTS = PortPriceSettings()
@@ -103,7 +98,7 @@ class Between:
 
     @classmethod
     def of(
-        cls, read: Instance, network: Network, first: int, last: int, likeness: int
+        cls, read: Instance, network: Network, first: int, last: int, likeness: int = LIKENESS
     ) -> "Between":
         """Return the interval; equal operators and readings are put together."""
         body = network.inside(first, last)
@@ -201,11 +196,7 @@ class _Program:
         self.between, self.pair = between, pair
         self.span = between.network.devices
         head, tail = between.from_first(pair[0])[0], between.to_last(pair[1])
-        self.head = np.array([head[v] for v in between.body], dtype=np.int64)
-        self.tail = np.array([tail[v] for v in between.body], dtype=np.int64)
-        duration = [between.network.duration[v] for v in between.body]
-        self.duration = np.array(duration, dtype=np.int64)
-        self.total = self.head + self.duration + self.tail
+        self.ticks = IntervalTicks.of(between.network, between.body, head, tail)
         self.groups = 1 + max((reading.group for reading in between.readings), default=-1)
         place = {v: at for at, v in enumerate(between.body)}
         for end in (between.first, between.last):
@@ -229,7 +220,7 @@ class _Program:
         near, far = self._counted(self.near), self._counted(self.far)
         found: Counter[_Sort] = Counter()
         for at, (row, cans) in enumerate(
-            zip(self.duration.tolist(), allowed.tolist(), strict=True)
+            zip(self.ticks.duration.tolist(), allowed.tolist(), strict=True)
         ):
             ticks = tuple(t if can else None for t, can in zip(row, cans, strict=True))
             found[_Sort(ticks, near[at], far[at])] += 1
@@ -245,14 +236,6 @@ class _Program:
             tuple(sorted((group[i], int(count[i])) for i in range(a, b)))
             for a, b in pairwise(start)
         ]
-
-    def lost(self, allowed: BoolArray) -> tuple[NDArray[np.int64], BoolArray]:
-        """Return what each device cannot use of an interval, and whether it is used at all."""
-        far = np.int64(2**62)
-        used = np.asarray(allowed.any(axis=0))
-        before = np.where(allowed, self.head, far).min(axis=0)
-        behind = np.where(allowed, self.tail, far).min(axis=0)
-        return np.where(used, before, 0) + np.where(used, behind, 0), used
 
 
 def best_row(
@@ -272,7 +255,7 @@ def best_row(
     program = _Program(between, pair)
     found: PortPrices | None = None
     at = least
-    for _ in range(settings.most_programs):
+    for _ in range(MOST_PROGRAMS):
         if budget.is_spent() or at >= NEVER:
             break
         prices = prices_at(program, at, budget, settings)
@@ -283,7 +266,7 @@ def best_row(
         if reached < at or not _holds(program, row):
             break
         gain, found, at = reached + 1 - at, row, reached + 1
-        if gain * settings.least_gain < at:
+        if gain * LEAST_GAIN < at:
             break
     return found
 
@@ -304,18 +287,18 @@ def _reached(program: _Program, prices: PortPrices, least: int) -> int:
     more = np.zeros((program.near.shape[0], program.span))
     if program.groups:
         more = program.near @ near + program.far @ far
-    paid = work * program.duration + more[: len(program.duration)]
+    paid = work * program.ticks.duration + more[: len(program.ticks.duration)]
     ends = zip((program.between.first, program.between.last), program.ends, program.pair,
                strict=True)  # fmt: skip
     fixed = sum(float(more[at, d]) for v, at, d in ends if v != OUTSIDE)
     ports = float(sum(prices.send) + sum(prices.receive))
 
     def refutes(threshold: int) -> bool:
-        allowed = program.total <= threshold
+        allowed = program.ticks.total <= threshold
         if not allowed.any(axis=1).all():
             return True
         demand = fixed + np.where(allowed, paid, np.inf).min(axis=1).sum()
-        lost, used = program.lost(allowed)
+        lost, used = program.ticks.lost(allowed)
         offered = threshold * ports + (work * (threshold - lost))[used].sum()
         # Whoever computes in floats has to leave something.
         return bool(demand > offered * (1 + 1e-12))
@@ -339,7 +322,7 @@ def prices_at(
     settings: PortPriceSettings = DEFAULTS,
 ) -> PortPrices | None:
     """Return the best prices for a threshold, None if the program is too large or slow."""
-    allowed = program.total <= threshold
+    allowed = program.ticks.total <= threshold
     span, between = program.span, program.between
     nothing = [[0] * span] * program.groups
     if not allowed.any(axis=1).all():
@@ -353,8 +336,8 @@ def prices_at(
     if columns > settings.most_columns:
         return None
     layout = _Layout(span, list(sorts.items()), tensors, groups)
-    lost, _ = program.lost(allowed)
-    scale = max(1, int(program.duration[allowed].max()))
+    lost, _ = program.ticks.lost(allowed)
+    scale = max(1, int(program.ticks.duration[allowed].max()))
     dual = layout.dual(program, lost, scale, budget)
     return None if dual is None else _rounded(layout, program, dual, threshold, scale)
 
@@ -465,11 +448,8 @@ class _Layout:
             (np.append(lower, np.zeros(more)), np.append(upper, np.full(more, np.inf))),
             budget.threads,
         )  # fmt: skip
-        if not solve_in_time(solver, budget):
-            return None
-        solution = solver.getSolution()
-        dual: FloatArray = np.array(solution.row_dual)
-        if not solution.dual_valid or not np.isfinite(dual).all():
+        dual = dual_in_time(solver, budget)
+        if dual is None:
             return None
         dual[near:once] /= np.repeat([max(1, size[g]) for g in range(self.groups)] * 2, d)
         return dual
@@ -526,7 +506,7 @@ def rows_between(
     steps = 2 * (len(between.body) + len(between.readings)) * between.network.devices
     for source, ticks in enumerate(jump.least):
         for target, least in enumerate(ticks):
-            is_full = steps * (len(rows) + 1) > settings.most_row_steps
+            is_full = steps * (len(rows) + 1) > MOST_ROW_STEPS
             if (source, target) in done or is_full or budget.is_spent():
                 continue
             same = pairs_like(alike, (source, target), *has_ends)
@@ -567,17 +547,17 @@ def report_with_modules(
     """
     network = Network(closing.read)
     documents = []
-    for part in affordable(closing.parts, settings.most_steps):
+    for part in affordable(closing.parts):
         documents.append({**part.to_json(), "groups": [], "ports": []})
         network.add(part.jump())
-    whole = Jump(OUTSIDE, OUTSIDE, [[_by_paths(network)]])
+    whole = Jump(OUTSIDE, OUTSIDE, [[least_whole(network)]])
     proofs = _Proofs(instance, network, documents, best)
     proofs.report(whole.least[0][0], [], [])
     large = [part for part in closing.parts if len(part.body) >= settings.least_operators]
     for part in sorted(large, key=lambda part: len(part.body), reverse=True):
         if (part.first, part.last) == (OUTSIDE, OUTSIDE) or best.is_proven or budget.is_spent():
             continue
-        between = Between.of(closing.read, network, part.first, part.last, settings.likeness)
+        between = Between.of(closing.read, network, part.first, part.last)
         # Not all searches may be affordable, so only what the network knows counts.
         sources = range(part.sources)
         jump = Jump(part.first, part.last, [list(between.from_first(d)[1]) for d in sources])
@@ -585,19 +565,14 @@ def report_with_modules(
         if rows:
             network.add(jump)
             proofs.add(between, rows)
-            proofs.report(_by_paths(network), [], [])
+            proofs.report(least_whole(network), [], [])
     if best.is_proven or budget.is_spent():
         return
-    between = Between.of(closing.read, network, OUTSIDE, OUTSIDE, settings.likeness)
-    whole = Jump(OUTSIDE, OUTSIDE, [[max(_by_paths(network), int(best.certified))]])
+    between = Between.of(closing.read, network, OUTSIDE, OUTSIDE)
+    whole = Jump(OUTSIDE, OUTSIDE, [[max(least_whole(network), int(best.certified))]])
     rows = rows_between(between, whole, budget, settings)
     if rows:
         proofs.report(whole.least[0][0], between.groups, rows)
-
-
-def _by_paths(network: Network) -> int:
-    """Return what paths prove of the whole schedule."""
-    return network.heads(OUTSIDE, 0, network.inside(OUTSIDE, OUTSIDE), OUTSIDE)[1][0]
 
 
 @dataclass

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from boundmark.bounds import checker
@@ -24,8 +23,9 @@ from boundmark.bounds.checker.placement.intervals import by_loads
 from boundmark.bounds.checker.placement.modules import module_of, tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
 from boundmark.bounds.checker.placement.time_prices import TimePrices, pairs_like
-from boundmark.bounds.highs import highs_solver, solve_in_time
-from boundmark.bounds.placement.interval_load import IntervalTicks, intervals_inside
+from boundmark.bounds.mip.highs import dual_in_time, highs_solver
+from boundmark.bounds.mip.linear_model import FloatArray
+from boundmark.bounds.placement.interval_load import IntervalTicks, intervals_inside, least_whole
 from boundmark.bounds.placement.series.certificate import WHOLE, affordable
 from boundmark.bounds.placement.series.method import ClosingIn
 from boundmark.problems.arrays import IntArray
@@ -35,10 +35,24 @@ from boundmark.problems.placement import PlacementInstance
 
 KIND = "time-prices/1"
 
-FloatArray = NDArray[np.float64]
-
 # The first and the last operator of an interval, and those in between.
 Ends: TypeAlias = tuple[int, int, list[int]]
+
+
+# Intervals that make the whole longer by less than one part in so many are left out.
+LEAST_GAIN = 10_000
+
+# Operators of an interval: of more, programs take minutes.
+MOST_OPERATORS = 500
+
+# Programs for each pair of devices of an interval. Thresholds are tried until they differ by less
+# than one part in `PRECISION`; the next one exceeds the one before by `LARGEST_STEP` of it at most.
+MOST_PROGRAMS = 8
+PRECISION = 500
+LARGEST_STEP = 0.3
+
+# Of a tick, after rounding: with larger ones, less is lost and certificates are longer.
+LARGEST_PRICE = 2**20
 
 
 @dataclass(frozen=True)
@@ -50,34 +64,15 @@ class TimePriceSettings:
     pieces
         Into so many pieces the time of an interval is divided, in one round of all intervals after
         the other. What is proven inside of an interval makes it longer in the next one.
-    least_gain
-        Intervals that make the whole longer by less than one part in so many are left out.
-    least_operators, most_operators
-        Operators of an interval; of fewer, searches prove more, and of more, programs take minutes.
+    least_operators
+        Operators of an interval: of fewer, searches prove more.
     most_columns
         Possible starts of operators of one program.
-    most_programs
-        For each pair of devices of an interval.
-    precision
-        Thresholds are tried until they differ by less than one part in so many.
-    largest_step
-        The next threshold is larger than the one before by this part at most.
-    most_steps
-        Steps of searches in a certificate with modules: some seconds of the checker's time.
-    largest_price
-        Of a tick, after rounding: with larger ones, less is lost and certificates are longer.
     """
 
     pieces: tuple[int, ...] = (16, 24)
-    least_gain: int = 10_000
     least_operators: int = 4
-    most_operators: int = 500
     most_columns: int = 40_000
-    most_programs: int = 8
-    precision: int = 500
-    largest_step: float = 0.3
-    most_steps: int = 2**23
-    largest_price: int = 2**20
 
 
 DEFAULTS = TimePriceSettings()
@@ -124,9 +119,7 @@ class _Proofs:
     @property
     def bound(self) -> int:
         """What paths over all intervals prove of the whole schedule, and its own rows."""
-        body = self.network.inside(OUTSIDE, OUTSIDE)
-        by_paths = self.network.heads(OUTSIDE, 0, body, OUTSIDE)[1][0]
-        return max([by_paths, *(int(row["threshold"]) + 1 for row in self.whole)])
+        return max([least_whole(self.network), *(int(row["threshold"]) + 1 for row in self.whole)])
 
     def report(self, bound: int, best: Best) -> None:
         """Report the bound."""
@@ -187,7 +180,7 @@ def report_with_modules(
     settings: TimePriceSettings = DEFAULTS,
 ) -> None:
     """Report the same bounds with modules that were searched as tensors between operators."""
-    parts = affordable(closing.parts, settings.most_steps)
+    parts = affordable(closing.parts)
     proofs = _Proofs(
         instance,
         closing.read,
@@ -215,7 +208,7 @@ def _price(proofs: _Proofs, budget: Budget, best: Best, settings: TimePriceSetti
                 continue
             proofs.add(same, rows)
             bound = proofs.bound
-            if bound > known * (1 + 1 / settings.least_gain):
+            if bound > known * (1 + 1 / LEAST_GAIN):
                 known = bound
                 proofs.report(bound, best)
             else:
@@ -233,7 +226,7 @@ def _sorts_of_intervals(proofs: _Proofs, settings: TimePriceSettings) -> list[li
     whole = (OUTSIDE, OUTSIDE)
     for first, last in [*intervals_inside(proofs.instance.graph), whole]:
         body = network.inside(first, last)
-        if not settings.least_operators <= len(body) <= settings.most_operators:
+        if not settings.least_operators <= len(body) <= MOST_OPERATORS:
             continue
         key: object = (first, last)
         try:
@@ -257,19 +250,16 @@ def _rows(
     first, last, body = ends
     network = proofs.network
     alike = network.alike(proofs.read)
-    duration = np.array([network.duration[v] for v in body], dtype=np.int64)
     sources, targets = (1 if v == OUTSIDE else network.devices for v in (first, last))
     done: set[tuple[int, int]] = set()
     for target in range(targets):
         tails = network.tails(body, last, target)
-        tail = np.array([tails[v] for v in body], dtype=np.int64)
         for source in range(sources):
             if (source, target) in done or budget.is_spent():
                 continue
             done.update(pairs_like(alike, (source, target), first != OUTSIDE, last != OUTSIDE))
             heads, to_last = network.heads(first, source, body, last)
-            head = np.array([heads[v] for v in body], dtype=np.int64)
-            ticks = IntervalTicks(head, duration, tail)
+            ticks = IntervalTicks.of(network, body, heads, tails)
             row = best_row(ticks, to_last[target], budget, pieces, settings)
             if row is not None:
                 yield row.to_json((source, target))
@@ -294,7 +284,7 @@ def best_row(
     work = int(ticks.duration.min(axis=1).sum())
     at = max(least, -(-work // ticks.duration.shape[1]) - 1)
     low, high, excess = least, None, 0.0
-    for _ in range(settings.most_programs):
+    for _ in range(MOST_PROGRAMS):
         if budget.is_spent() or at >= NEVER:
             break
         row = prices_at(ticks, at, budget, pieces, settings)
@@ -309,11 +299,11 @@ def best_row(
             excess = excess or 1e-3
             at = low + int((high - low) * excess / max(excess + 1 - ratio, 1e-9))
         if high is None:
-            at = low + max(1, int(low * min(settings.largest_step, (ratio - 1) / 2)))
+            at = low + max(1, int(low * min(LARGEST_STEP, (ratio - 1) / 2)))
             continue
         margin = max(1, (high - low) // 8)
         at = min(max(at, low + margin), high - margin)
-        if high - low <= max(1, low // settings.precision) or not low < at < high:
+        if high - low <= max(1, low // PRECISION) or not low < at < high:
             break
     return found
 
@@ -390,7 +380,7 @@ def prices_at(
         return None
     price = dual / program.length / program.count[:, None]
     most = float(price.max())
-    scale = settings.largest_price / most if most > 0 else 0.0
+    scale = LARGEST_PRICE / most if most > 0 else 0.0
     rounded = np.rint(scale * price).astype(np.int64).tolist()
     return Row(threshold, ends.tolist(), [rounded[k] for k in kind.ravel().tolist()])
 
@@ -458,11 +448,8 @@ class _Program:
         solver = highs_solver(
             matrix, cost, (np.zeros(self.columns + 1), free), (lower, upper), budget.threads
         )
-        if not solve_in_time(solver, budget):
-            return None
-        solution = solver.getSolution()
-        dual = np.array(solution.row_dual)
-        if not solution.dual_valid or not np.isfinite(dual).all():
+        dual = dual_in_time(solver, budget)
+        if dual is None:
             return None
         prices: FloatArray = np.maximum(0.0, dual[:pieces])
         return prices.reshape(len(self.count), len(self.length))

@@ -7,7 +7,7 @@ SLICE_COMPUTE = Method(
     problem="slicing",
     kind="bound",
     summary="The best split of each operator, as if nothing were communicated.",
-    run=Deferred("boundmark.bounds.slicing.slice_compute:run"),
+    run=Deferred("boundmark.bounds.slicing.slice_potentials:run_without_transfers"),
 )
 
 SLICE_POTENTIALS = Method(

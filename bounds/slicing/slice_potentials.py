@@ -6,10 +6,13 @@ never falls by that, as far as tables hold all combinations. Forward, an operato
 readers, so that along a chain the last operator's least cost is the shortest path; backward,
 readers give it back. This is sequential reweighted message passing ([KOLMOGOROV15]) on the
 operators' tables.
+
+`slice-memory` is the same over the widths for which devices have memory, and `slice-compute` takes
+the best split of each operator, as if nothing were communicated.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
@@ -17,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.bounds import checker
+from boundmark.bounds.checker.slicing.compute import split_compute
 from boundmark.bounds.checker.slicing.potentials import slice_memory, slice_potentials
 from boundmark.bounds.checker.slicing.ticks import (
     MOST_COMBINED,
@@ -30,8 +34,24 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
+COMPUTE_KIND = "split-compute/1"
 KIND = "slice-potentials/1"
 MEMORY_KIND = "slice-memory/1"
+
+
+# Part of the time for potentials; the rest is for computing what they prove.
+SEARCHING = 0.4
+
+# Number of passes without a gain after which the search ends, and what counts as a gain, as a
+# fraction of the sum.
+PATIENCE = 3
+LEAST_GAIN = 1e-5
+
+# Number of passes, at most.
+MOST_PASSES = 60
+
+# Entries of the tables of all operators: a second or two, to check as well.
+MOST_ENTRIES = 300_000
 
 
 @dataclass(frozen=True)
@@ -40,34 +60,27 @@ class PotentialSettings:
 
     Attributes
     ----------
-    searching
-        Part of the time for potentials; the rest is for computing what they prove.
-    patience
-        Number of passes without a gain after which the search ends.
-    least_gain
-        What counts as a gain, as a fraction of the sum.
-    most_passes
-        Number of passes, at most.
     first_classes
         Number of classes of an operator for a first bound, after one pass. It takes a tenth of the
         time of the tables that follow, so that a slow machine has a bound, too.
     choices
         Numbers of classes of an operator, tried in this order: the more there are, the less
         its width can change for nothing within a class.
-    most_entries
-        Entries of the tables of all operators: a second or two, to check as well.
     """
 
-    searching: float = 0.4
-    patience: int = 3
-    least_gain: float = 1e-5
-    most_passes: int = 60
     first_classes: int = 8
     choices: tuple[int, ...] = (40, 28, 20, 14, 8)
-    most_entries: int = 300_000
 
 
 Row: TypeAlias = NDArray[np.float64]
+
+
+def run_without_transfers(
+    instance: SlicingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report the sum of the operators' best splits."""
+    bound = split_compute(checker.check_instance(instance.to_json()), {})
+    progress.bound(Certificate.of(instance, COMPUTE_KIND, bound, {}, "slice-compute"))
 
 
 def run(
@@ -127,7 +140,7 @@ def _report(
     read = checker.check_instance(instance.to_json())
     best = -1
 
-    def improve_with(begins: list[list[int]], settings: PotentialSettings) -> None:
+    def improve_with(begins: list[list[int]], most_passes: int) -> None:
         """Report the bound by potentials over these classes of widths, if it is better."""
 
         def offer(potentials: list[list[list[int]]]) -> None:
@@ -145,15 +158,15 @@ def _report(
                     f"no slicing meets the memory limits: while operator {name!r} runs, what all "
                     "devices hold at least exceeds their memory, however it is divided."
                 )
-        improve(Passing(found), searching.is_spent, offer, settings)
+        improve(Passing(found), searching.is_spent, offer, most_passes)
 
     try:
-        searching = budget.part(settings.searching)
+        searching = budget.part(SEARCHING)
         first = all_begins(instance, settings.first_classes, settings)
         begins = all_begins(instance, classes, settings)
         if max(map(len, first)) < max(map(len, begins)):
-            improve_with(first, replace(settings, most_passes=0))
-        improve_with(begins, settings)
+            improve_with(first, 0)
+        improve_with(begins, MOST_PASSES)
     except checker.TooLarge as error:
         raise UnsupportedError("the model is too large for the checker.") from error
 
@@ -244,7 +257,7 @@ def improve(
     passing: Passing,
     is_over: Callable[[], bool],
     offer: Callable[[list[list[list[int]]]], None],
-    settings: PotentialSettings,
+    most_passes: int,
 ) -> None:
     """Pass costs until the sum stalls; offer rounded potentials, early ones and the best."""
     best, stalled = passing.total(), 0
@@ -256,13 +269,13 @@ def improve(
                 step()
             total = passing.total()
             if total > best:
-                stalled = 0 if total > best * (1 + settings.least_gain) else stalled
+                stalled = 0 if total > best * (1 + LEAST_GAIN) else stalled
                 best, kept = total, rounded(passing)
         if number == 0:
             offer(kept)
             offered = kept
         stalled += 1
-        if stalled > settings.patience or number == settings.most_passes or is_over():
+        if stalled > PATIENCE or number == most_passes or is_over():
             break
     if kept is not offered:
         offer(kept)
@@ -375,7 +388,7 @@ def all_begins(
             class_begins(length, instance.graph.devices, choice)
             for length in instance.graph.length.tolist()
         ]
-        if _class_entries(instance, begins) <= settings.most_entries:
+        if _class_entries(instance, begins) <= MOST_ENTRIES:
             break
     return begins
 

@@ -19,7 +19,7 @@ from zoo_gaps import gap_text
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
-from boundmark.bounds.placement.series.chain import ChainSettings
+from boundmark.bounds.placement.series.chain import WELL_SEARCHED
 from boundmark.bounds.placement.series.method import parts_along_chain
 from boundmark.problems.placement import PlacementInstance
 from boundmark.reports.statistics import geometric_mean
@@ -27,8 +27,6 @@ from boundmark.reports.stored.store import ResultStore
 
 # The method whose processor time is shown.
 PROVER = "placement-certify"
-
-WELL_SEARCHED = ChainSettings().well_searched
 
 
 class Modules(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from brute_force import instance
 from recording import Recorder
 
+from boundmark.bounds import portfolio
 from boundmark.bounds.best import Best
 from boundmark.bounds.portfolio import PortfolioSettings, Record, Run, next_turn, run_by_turns
 from boundmark.problems import method
@@ -194,7 +195,9 @@ def test_nothing_follows_the_proof_of_the_best_cost(sample: PipelineInstance, cl
     assert [report.bound for report in reports.bounds] == [COST]
 
 
-def test_a_stalled_method_is_told_the_best_bound(sample: PipelineInstance, clock: Clock) -> None:
+def test_a_stalled_method_is_told_the_best_bound(
+    sample: PipelineInstance, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It begins from there, while one that is new shows first what it proves by itself."""
     heard: list[float] = []
 
@@ -204,7 +207,8 @@ def test_a_stalled_method_is_told_the_best_bound(sample: PipelineInstance, clock
             heard.append(best.certified)
 
     quick = Fake(sample, clock, lambda t: 500 + 5 * t)
-    settings = PortfolioSettings(patience=0.01, told_part=0.01)
+    monkeypatch.setattr(portfolio, "SYNC_AFTER", 0.01)
+    settings = PortfolioSettings(patience=0.01)
     played(sample, {"quick": quick, "listening": listening}, settings)
     assert heard[0] == 500
     assert heard[-1] > 600
@@ -212,16 +216,15 @@ def test_a_stalled_method_is_told_the_best_bound(sample: PipelineInstance, clock
 
 def test_the_gap_is_extrapolated_as_a_power_of_time() -> None:
     """Halved while the time doubled, it is a quarter at four times the time, and no less later."""
-    settings = PortfolioSettings(stalled_part=0.5, farthest=4.0)
     record = Record(base=600)
     for record.used, bound in ((5.0, 800), (10.0, 900)):
         record.rise(bound)
-    assert record.expected_gap(COST, 10.0, settings) == pytest.approx(50)
-    assert record.expected_gap(COST, 30.0, settings) == pytest.approx(25)
-    assert record.expected_gap(COST, 300.0, settings) == pytest.approx(25)
+    assert record.expected_gap(COST, 10.0) == pytest.approx(50)
+    assert record.expected_gap(COST, 30.0) == pytest.approx(25)
+    assert record.expected_gap(COST, 300.0) == pytest.approx(25)
     record.used = 40.0
-    assert record.is_stalled(settings)
-    assert record.expected_gap(COST, 30.0, settings) == pytest.approx(100)
+    assert record.is_stalled()
+    assert record.expected_gap(COST, 30.0) == pytest.approx(100)
 
 
 def test_turns_do_not_need_a_known_cost() -> None:
@@ -274,7 +277,7 @@ def test_nothing_begins_in_the_last_part_of_the_time() -> None:
 
     def next_after(seconds: float) -> int:
         whole = Budget(60.0, started=method.time.monotonic() - seconds)
-        return next_turn(records, COST, whole, PortfolioSettings(late_part=0.1))[0]
+        return next_turn(records, COST, whole, AS_SET)[0]
 
     assert (next_after(8), next_after(55)) == (2, 1)
     stalled.is_over = True

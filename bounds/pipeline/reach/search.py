@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from boundmark.bounds.highs import highs_solver
+from boundmark.bounds.mip.highs import highs_solver
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError, scaled
 from boundmark.bounds.pipeline.trees.relaxation import (

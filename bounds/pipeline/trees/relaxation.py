@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, diags_array
 
-from boundmark.bounds.highs import highs_solver
+from boundmark.bounds.mip.highs import highs_solver
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError

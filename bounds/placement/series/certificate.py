@@ -1,12 +1,13 @@
 """The certificate of a chain: as few and as short searches as its bound needs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from boundmark.bounds.checker.placement import limits
 from boundmark.bounds.checker.placement.instance import Instance
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
+from boundmark.bounds.placement.interval_load import least_whole
 from boundmark.bounds.placement.series.parts import Known, Pair, Part
 
 # Maps a part and a pair of devices to ticks.
@@ -85,32 +86,16 @@ def shortest_way(parts: Sequence[Part], duration: Durations, ticks: Ticks = leas
     return way
 
 
-@dataclass(frozen=True)
-class CertificateSettings:
-    """Settings of the shortening of a certificate.
+# How often a lower bound is tried if the searches take too long to be checked.
+MOST_TRIALS = 8
 
-    Attributes
-    ----------
-    most_trials
-        How often a lower bound is tried if the searches take too long to be checked.
-    most_sums
-        Number of sums, about, up to which pairs of devices are lowered one by one: some
-        seconds.
-    """
-
-    most_trials: int = 8
-    most_sums: int = 10_000_000
-
+# Number of sums, about, up to which pairs of devices are lowered one by one: some seconds.
+MOST_SUMS = 10_000_000
 
 WHOLE = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
 
 
-def lowered(
-    parts: Sequence[Part],
-    duration: Durations,
-    bound: int,
-    settings: CertificateSettings = CertificateSettings(),
-) -> list[Part]:
+def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part]:
     """Weaken the parts to what the bound needs, beginning with the longest searches.
 
     What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
@@ -122,9 +107,9 @@ def lowered(
     names = _names(parts)
     size = sum(len(part.least) for part in parts)
     if len(names) < sum(len(part.proofs) for part in parts):
-        if len(names) * size <= settings.most_sums:
+        if len(names) * size <= MOST_SUMS:
             _leave_out(parts, duration, bound, names)
-    elif len(names) * size > settings.most_sums:
+    elif len(names) * size > MOST_SUMS:
         _sweep(parts, duration, bound)
     else:
         for _, at, (source, target) in sorted(names.values(), reverse=True):
@@ -187,7 +172,11 @@ def _lower(part: Part, pair: Pair, needed: int) -> None:
         part.refute_less(pair, needed - 1, proof.steps)
 
 
-def affordable(parts: Sequence[Part], most_steps: int) -> list[Part]:
+# Steps of searches in a certificate by prices with modules: some seconds of the checker's time.
+MOST_STEPS_WITH_PRICES = 2**23
+
+
+def affordable(parts: Sequence[Part], most_steps: int = MOST_STEPS_WITH_PRICES) -> list[Part]:
     """Return the parts with searches that fit into a number of steps, shortest first."""
     parts = _copied(parts)
     for steps, at, pair in sorted(_names(parts).values()):
@@ -203,7 +192,6 @@ def payload(
     duration: Durations,
     bound: int,
     most_steps: int | None = None,
-    settings: CertificateSettings = CertificateSettings(),
 ) -> tuple[int, dict[str, Any]]:
     """Return a bound and its payload: the given bound, or a lower one that can be checked.
 
@@ -217,12 +205,12 @@ def payload(
     limit = limits.MOST_SEARCH_STEPS // limits.step_price(len(instance.capacity))
     if most_steps is None or most_steps > limit:
         most_steps = limit
-    found = lowered(parts, duration, bound, settings)
+    found = lowered(parts, duration, bound)
     if _steps(found) > most_steps:
-        low, found = 0, lowered(parts, duration, 0, settings)
-        for _ in range(settings.most_trials):
+        low, found = 0, lowered(parts, duration, 0)
+        for _ in range(MOST_TRIALS):
             middle = (low + bound) // 2
-            trial = lowered(parts, duration, middle, settings)
+            trial = lowered(parts, duration, middle)
             if _steps(trial) <= most_steps:
                 low, found = middle, trial
             else:
@@ -232,8 +220,7 @@ def payload(
     listed = [part for part in found if part.body or part.proofs]
     for part in listed:
         network.add(part.jump())
-    body = network.inside(OUTSIDE, OUTSIDE)
-    whole = network.heads(OUTSIDE, 0, body, OUTSIDE)[1][0]
+    whole = least_whole(network)
     intervals = [part.to_json() for part in listed]
     if len(parts) == 1:
         whole = found[0].least[0, 0]

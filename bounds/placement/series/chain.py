@@ -14,34 +14,21 @@ from boundmark.bounds.checker.placement.paths import OUTSIDE
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.placement import PlacementGraph
 
+# Operators of a module that a search mostly masters; of the work in larger ones, less counts.
+WELL_SEARCHED = 40
 
-@dataclass(frozen=True)
-class ChainSettings:
-    """Settings of the choice of a chain.
+# Operators that may be in the chain: those with most operators before and behind them, and of these
+# every second one, or third and so on.
+MOST_CANDIDATES = 5000
 
-    Attributes
-    ----------
-    well_searched
-        Operators of a module that a search mostly masters; of the work in larger ones, less
-        counts.
-    most_candidates
-        Operators that may be in the chain: those with most operators before and behind
-        them, and of these every second one, or third and so on.
-    most_coarse
-        Candidates of a chain whose modules may have any size.
-    most_operators
-        Operators of a graph: sets of them are bits, and what each one waits for takes n^2 /
-        8 bytes.
-    most_back
-        A module begins at one of so many candidates before its end.
-    """
+# Candidates of a chain whose modules may have any size.
+MOST_COARSE = 60
 
-    well_searched: int = 40
-    most_candidates: int = 5000
-    most_coarse: int = 60
-    most_operators: int = 20_000
-    most_back: int = 120
+# Operators of a graph: sets of them are bits, and what each one waits for takes n^2 / 8 bytes.
+MOST_OPERATORS = 20_000
 
+# A module begins at one of so many candidates before its end.
+MOST_BACK = 120
 
 # Bits in which work is counted, coarsely.
 WORK_BITS = 12
@@ -62,7 +49,7 @@ class Chain:
 
 
 def best_chain(
-    graph: PlacementGraph, most_operators: int, settings: ChainSettings = ChainSettings()
+    graph: PlacementGraph, most_operators: int, well_searched: int = WELL_SEARCHED
 ) -> Chain:
     """Return the chain with most work in modules small enough for a search.
 
@@ -70,15 +57,17 @@ def best_chain(
     ----------
     most_operators
         Of a module; if there is no such chain, modules are of any size, see `_coarse_chain`.
+    well_searched
+        Operators of a module up to which all of its work counts.
 
     Raises
     ------
     UnsupportedError
         If there are too many operators.
     """
-    if graph.nodes > settings.most_operators:
+    if graph.nodes > MOST_OPERATORS:
         raise UnsupportedError(
-            f"the graph has {graph.nodes} operators; expected at most {settings.most_operators}."
+            f"the graph has {graph.nodes} operators; expected at most {MOST_OPERATORS}."
         )
     work = _least_work(graph)
     planes = [
@@ -87,9 +76,9 @@ def best_chain(
     before, behind = _reached(graph)
     order = graph.dag.topological_order.tolist()
     beside = [graph.nodes - before[v].bit_count() - behind[v].bit_count() for v in order]
-    limit = sorted(beside)[min(len(order), settings.most_candidates) - 1]
+    limit = sorted(beside)[min(len(order), MOST_CANDIDATES) - 1]
     chosen = [v for v, count in zip(order, beside, strict=True) if count <= limit]
-    chosen = chosen[:: -(-len(chosen) // settings.most_candidates)]
+    chosen = chosen[:: -(-len(chosen) // MOST_CANDIDATES)]
     # Of all that each operator waits for: how many, and their work.
     count, weight = [found.bit_count() for found in before], [0] * graph.nodes
     for v in chosen:
@@ -101,7 +90,7 @@ def best_chain(
         ahead = everything if v == OUTSIDE else before[v]
         own = 0 if v == OUTSIDE else work[v]
         found: tuple[float, int, int, int] | None = None
-        for u in [*chosen[max(0, at - settings.most_back) : at], OUTSIDE]:
+        for u in [*chosen[max(0, at - MOST_BACK) : at], OUTSIDE]:
             if u != OUTSIDE and (u not in best or not ahead >> u & 1):
                 continue
             body = ahead & (everything if u == OUTSIDE else behind[u])
@@ -114,23 +103,21 @@ def best_chain(
                 inside = weight[v] - weight[u] - work[u]
             else:
                 inside = _weight(body, planes)
-            counted = inside * min(1.0, settings.well_searched / max(1, size))
+            counted = inside * min(1.0, well_searched / max(1, size))
             total = (value + counted + own, smooth - size * size, kept + inside + own, u)
             if found is None or total[:2] > found[:2]:
                 found = total
         if found is not None:
             best[v] = found
     if OUTSIDE not in best:
-        return _coarse_chain(graph, before, behind, settings)
+        return _coarse_chain(graph, before, behind)
     backwards = [best[OUTSIDE][3]]
     while backwards[-1] != OUTSIDE:
         backwards.append(best[backwards[-1]][3])
     return Chain(tuple(backwards[-2::-1]), best[OUTSIDE][2] / max(1, sum(work)))
 
 
-def _coarse_chain(
-    graph: PlacementGraph, before: list[int], behind: list[int], settings: ChainSettings
-) -> Chain:
+def _coarse_chain(graph: PlacementGraph, before: list[int], behind: list[int]) -> Chain:
     """Return a chain of few operators, for models without small modules.
 
     What lies between two of them takes about what its longest path does, or its work with all
@@ -140,7 +127,7 @@ def _coarse_chain(
     work = _least_work(graph)
     order = graph.dag.topological_order.tolist()
     beside = {v: graph.nodes - before[v].bit_count() - behind[v].bit_count() for v in order}
-    tried = sorted(sorted(order, key=beside.__getitem__)[: settings.most_coarse], key=order.index)
+    tried = sorted(sorted(order, key=beside.__getitem__)[:MOST_COARSE], key=order.index)
     planes = [
         sum(1 << v for v, ticks in enumerate(work) if ticks >> bit & 1) for bit in range(WORK_BITS)
     ]

@@ -10,8 +10,6 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement.instance import Instance
@@ -22,14 +20,13 @@ from boundmark.bounds.placement.assignment_load import AssignmentProgram, EqualO
 from boundmark.bounds.placement.interval_load import IntervalTicks, best_threshold
 from boundmark.bounds.placement.schedules import offer
 from boundmark.bounds.placement.series.certificate import (
-    CertificateSettings,
     least_ends,
     least_rests,
     payload,
     shortest_way,
     total,
 )
-from boundmark.bounds.placement.series.chain import ChainSettings, best_chain
+from boundmark.bounds.placement.series.chain import WELL_SEARCHED, best_chain
 from boundmark.bounds.placement.series.parts import Pair, Part, Proof, Shared
 from boundmark.bounds.placement.series.schedule import put_together
 from boundmark.problems.certificate import Certificate
@@ -40,42 +37,40 @@ from boundmark.problems.ticks import LARGEST_TOTAL
 KIND = "series/1"
 
 
+# Part of the time for searches; the rest is for making the last certificate short enough to check.
+SEARCHING = 0.85
+
+# Thresholds are halved while more than this part of them is open, and then asked for one by one.
+HALVED = 1 / 8
+
+# Lower thresholds tried once a search is cut off, each in the middle of what is open.
+TRIED_BELOW = 1
+
+# What a step takes the checker, in seconds of processor time.
+SECONDS_PER_STEP = 0.6e-6
+
+
 @dataclass(frozen=True)
 class SeriesSettings:
     """Settings of `series`: how far and in which order modules are searched.
 
     Attributes
     ----------
-    searching
-        Part of the time for searches; the rest is for making the last certificate short
-        enough to check.
     limits
         Steps of a search, round after round.
-    halved
-        Thresholds are halved while more than this part of them is open, and then asked for
-        one by one.
-    seconds_per_step
-        What a step takes the checker, in seconds of processor time.
     least_steps
         Certificates of so few steps are worth a check even if the time is up.
-    tried_below
-        Lower thresholds tried once a search is cut off, each in the middle of what is open.
+    well_searched
+        Operators of a module that a search mostly masters.
     larger
-        Operators of well searched modules of further chains, where the first one leaves something
-        out and time is left. What lies beside short modules may be inside of longer ones.
-    chain, certificate
-        Those of the chain and of its certificate.
+        The same for further chains, where the first one leaves something out and time is left. What
+        lies beside short modules may be inside of longer ones.
     """
 
-    searching: float = 0.85
     limits: tuple[int, ...] = (2**14, 2**17, 2**20, 2**24)
-    halved: float = 1 / 8
-    seconds_per_step: float = 0.6e-6
     least_steps: int = 2**20
-    tried_below: int = 1
+    well_searched: int = WELL_SEARCHED
     larger: tuple[int, ...] = (126,)
-    chain: ChainSettings = field(default_factory=ChainSettings)
-    certificate: CertificateSettings = field(default_factory=CertificateSettings)
 
 
 def parts_along_chain(
@@ -86,8 +81,8 @@ def parts_along_chain(
 ) -> list[Part]:
     """Choose the chain; return its parts with the bounds by paths."""
     graph, written = instance.graph, tensors_written(read)
-    chain = best_chain(graph, MOST_MODULE_OPERATORS - 2, settings.chain).operators
-    if graph.nodes <= settings.chain.well_searched and graph.memory.sum() > graph.capacity.min():
+    chain = best_chain(graph, MOST_MODULE_OPERATORS - 2, settings.well_searched).operators
+    if graph.nodes <= settings.well_searched and graph.memory.sum() > graph.capacity.min():
         # One module of all operators takes all the memory into account.
         chain = ()
     places = [OUTSIDE, *chain, OUTSIDE]
@@ -210,12 +205,8 @@ class ClosingIn:
             self._prove_by_loads(part, pair)
             return
         cut_off = 0
-        while (
-            part.least[pair] < high
-            and cut_off <= self.settings.tried_below
-            and not self.budget.is_spent()
-        ):
-            is_halved = cut_off or high - part.least[pair] > self.settings.halved * high
+        while part.least[pair] < high and cut_off <= TRIED_BELOW and not self.budget.is_spent():
+            is_halved = cut_off or high - part.least[pair] > HALVED * high
             # Just below what is known, the first refutation is the last one that is needed.
             threshold = (part.least[pair] + int(high)) // 2 if is_halved else int(high) - 1
             if part.refute(pair, threshold, limit):
@@ -232,23 +223,14 @@ class ClosingIn:
             return
         head = self.network.heads(part.first, pair[0], part.body, part.last)[0]
         tail = self.network.tails(part.body, part.last, pair[1])
-        duration = np.array([self.network.duration[v] for v in part.body], dtype=np.int64)
+        ticks = IntervalTicks.of(self.network, part.body, head, tail)
         # A large part has few sorts of operators, and a small one a program that is solved again.
         program = (
-            EqualOperators(duration)
+            EqualOperators(ticks.duration)
             if part.module is None
-            else AssignmentProgram(duration, duration < NEVER)
+            else AssignmentProgram(ticks.duration, ticks.duration < NEVER)
         )
-        threshold, weights = best_threshold(
-            program,
-            IntervalTicks(
-                np.array([head[v] for v in part.body], dtype=np.int64),
-                duration,
-                np.array([tail[v] for v in part.body], dtype=np.int64),
-            ),
-            part.least[pair],
-            self.budget,
-        )
+        threshold, weights = best_threshold(program, ticks, part.least[pair], self.budget)
         if threshold >= part.least[pair]:
             part.record(pair, Proof(threshold, weights=tuple(weights)))
 
@@ -260,10 +242,7 @@ class ClosingIn:
             offer(self.best, self.instance, schedule)
         bound = min(self.bound, self.best.objective)
         if bound > self.best.certified:
-            proven, found = payload(
-                self.read, self.parts, duration, int(bound), self._most_steps(),
-                self.settings.certificate,
-            )  # fmt: skip
+            proven, found = payload(self.read, self.parts, duration, int(bound), self._most_steps())
             self.best.bound(Certificate.of(self.instance, KIND, proven, found, self.producer))
 
     def _most_steps(self) -> int:
@@ -272,7 +251,7 @@ class ClosingIn:
         processor = time.process_time() - self.processor_started
         crowded = max(1.0, wall / max(processor, 0.001)) if wall > 1.0 else 1.0
         seconds = self.checked_by.remaining() / crowded
-        return max(self.settings.least_steps, int(seconds / self.settings.seconds_per_step))
+        return max(self.settings.least_steps, int(seconds / SECONDS_PER_STEP))
 
 
 def _or_never(ticks: int | None) -> float:
@@ -303,14 +282,13 @@ def search(closing: ClosingIn, budget: Budget) -> ClosingIn:
     ClosingIn
         The chain that proves most, the given one or another one of longer modules.
     """
-    closing.budget = budget.part(closing.settings.searching)
+    closing.budget = budget.part(SEARCHING)
     closing.run()
     found = closing
     for size in closing.settings.larger:
         if closing.sees_all or closing.best.is_proven or closing.budget.is_spent():
             break
-        chain = replace(closing.settings.chain, well_searched=size)
-        settings = replace(closing.settings, chain=chain)
+        settings = replace(closing.settings, well_searched=size)
         other = ClosingIn.of(
             closing.instance, closing.budget, closing.best, closing.producer, settings
         )

@@ -8,7 +8,7 @@ from other_process import call
 from recording import record
 from selection import examples
 
-from boundmark.bounds.microbatch.modulo_models import completed
+from boundmark.bounds.microbatch.modulo import completed
 from boundmark.bounds.microbatch.steady_state import SteadyState, one_by_one, without_delay
 from boundmark.datasets.microbatch import shapes
 from boundmark.problems.arrays import frozen

@@ -12,7 +12,6 @@ from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
 from boundmark.bounds.placement.assignment_load import AssignmentProgram, Weights
 from boundmark.bounds.placement.critical_path import earliest_ends
 from boundmark.bounds.placement.interval_load import (
-    IntervalSettings,
     IntervalTicks,
     best_threshold,
     bound_interval,
@@ -96,7 +95,7 @@ def test_longest_paths_are_those_of_the_checker() -> None:
 def test_what_takes_the_checker_too_long_is_left_out() -> None:
     """No interval is better than a certificate that is refused."""
     network = Network(checker.check_instance(instance([[1, 1]] * 6, TWO_MODULES).to_json()))
-    assert bound_interval(network, 0, 3, Budget(60), IntervalSettings(most_steps=50)) is None
+    assert bound_interval(network, 0, 3, Budget(60), most_steps=50) is None
 
 
 def test_without_time_there_is_the_path() -> None:

@@ -6,7 +6,7 @@ import pytest
 from brute_force_placement import instance, optimum
 from recording import Recorder
 
-from boundmark.bounds import checker
+from boundmark.bounds import checker, portfolio
 from boundmark.bounds.best import Best
 from boundmark.bounds.placement import (
     interval_load,
@@ -15,7 +15,6 @@ from boundmark.bounds.placement import (
     port_prices,
     time_prices,
 )
-from boundmark.bounds.placement.placement_certify import PlacementCertifySettings
 from boundmark.bounds.placement.series import method as series
 from boundmark.bounds.placement.series.method import ClosingIn
 from boundmark.bounds.portfolio import PortfolioSettings
@@ -117,10 +116,10 @@ def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(series, "search", endless)
     for prices in (path_prices, port_prices, time_prices):
         monkeypatch.setattr(prices, "report_with_modules", note)
-    short = PlacementCertifySettings(
-        portfolio=PortfolioSettings(first_seconds=0.01, first_fraction=0.0, patience=0.0)
-    )
-    placement_certify.run(sample, Budget(60), 1, Recorder(), known_cost=0, settings=short)
+    monkeypatch.setattr(portfolio, "FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(portfolio, "FIRST_FRACTION", 0.0)
+    turns = PortfolioSettings(patience=0.0)
+    placement_certify.run(sample, Budget(60), 1, Recorder(), known_cost=0, portfolio=turns)
     assert [closing.instance for closing in seen] == [sample] * 3
 
 

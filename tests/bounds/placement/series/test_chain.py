@@ -37,7 +37,7 @@ def test_large_modules_lie_between_few_operators() -> None:
     edges = half + [(u + 6, v + 6) for u, v in half] + [(13, 12)]
     rows = [[5, 5]] * 13 + [[1, 1]]
     graph = instance(rows, edges).graph
-    found = chain._coarse_chain(graph, *chain._reached(graph), chain.ChainSettings())
+    found = chain._coarse_chain(graph, *chain._reached(graph))
     assert found.operators == (0, 6, 12)
     assert found.work_kept == pytest.approx(65 / 66, abs=0.01)
 
@@ -46,7 +46,7 @@ def test_a_coarse_chain_is_left_alone_where_work_counts_more_than_paths() -> Non
     """A path through a wide graph says less than all its work on one device."""
     edges = [(v, v + 1) for v in range(3)]
     graph = instance([[5]] * 12, edges).graph
-    found = chain._coarse_chain(graph, *chain._reached(graph), chain.ChainSettings())
+    found = chain._coarse_chain(graph, *chain._reached(graph))
     assert found.operators == ()
     assert found.work_kept == pytest.approx(1)
 
@@ -65,20 +65,20 @@ def test_without_a_chain_all_is_one_module() -> None:
     assert chain.best_chain(instance([[1]] * 3, []).graph, 40).work_kept == pytest.approx(1)
 
 
-def test_of_too_many_candidates_every_second_one_is_left() -> None:
+def test_of_too_many_candidates_every_second_one_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to the end of the model, so that no module is large."""
-    settings = chain.ChainSettings(most_candidates=4)
+    monkeypatch.setattr(chain, "MOST_CANDIDATES", 4)
     edges = [(v, v + 1) for v in range(7)]
-    found = chain.best_chain(instance([[1]] * 8, edges).graph, 3, settings)
+    found = chain.best_chain(instance([[1]] * 8, edges).graph, 3)
     assert found.operators == (0, 2, 4, 6)
     assert found.work_kept == pytest.approx(1)
 
 
-def test_too_many_operators() -> None:
+def test_too_many_operators(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets of operators take memory that grows with the square."""
-    settings = chain.ChainSettings(most_operators=6)
+    monkeypatch.setattr(chain, "MOST_OPERATORS", 6)
     with pytest.raises(UnsupportedError, match="7 operators; expected at most 6"):
-        chain.best_chain(instance([[1]] * 7, TWO_MODULES).graph, 40, settings)
+        chain.best_chain(instance([[1]] * 7, TWO_MODULES).graph, 40)
 
 
 def test_sets_weigh_what_their_operators_do() -> None:

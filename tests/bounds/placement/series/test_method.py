@@ -14,12 +14,10 @@ from boundmark.bounds.checker.placement import limits
 from boundmark.bounds.checker.placement.paths import OUTSIDE
 from boundmark.bounds.placement.series import certificate, method
 from boundmark.bounds.placement.series.certificate import (
-    CertificateSettings,
     least_ends,
     least_rests,
     shortest_way,
 )
-from boundmark.bounds.placement.series.chain import ChainSettings
 from boundmark.bounds.placement.series.method import ClosingIn, SeriesSettings
 from boundmark.problems.method import Budget
 from boundmark.problems.placement import PlacementInstance
@@ -93,7 +91,7 @@ def test_memory_that_modules_do_not_see() -> None:
     _, recorder = closed(sample)
     assert recorder.bounds[-1].bound == optimum(sample)
     assert sample.objective(recorder.solutions[-1]) == optimum(sample)
-    settings = SeriesSettings(chain=ChainSettings(well_searched=3))
+    settings = SeriesSettings(well_searched=3)
     _, recorder = closed(sample, settings=settings)
     assert recorder.solutions == []
     assert recorder.bounds[-1].bound == 4 <= optimum(sample)
@@ -139,23 +137,21 @@ def test_a_certificate_searches_no_more_than_its_bound_needs() -> None:
     assert closing.bound == 16
 
 
-def test_long_chains_are_lowered_in_one_go() -> None:
+def test_long_chains_are_lowered_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """All ways along the chain still take the bound, and it needs all proofs that are left."""
-    in_one_go = CertificateSettings(most_sums=-1)
     closing, _ = closed(TWO)
+    monkeypatch.setattr(certificate, "MOST_SUMS", -1)
     duration = closing.network.duration
     steps = []
     for bound in (16, 15, 14, 0):
-        parts = certificate.lowered(closing.parts, duration, bound, in_one_go)
+        parts = certificate.lowered(closing.parts, duration, bound)
         way = shortest_way(parts, duration)
         chosen = sum(part.least[pair] for part, pair in zip(parts, way, strict=True))
         inside = sum(
             duration[part.last][pair[1]] for part, pair in zip(parts[:-1], way, strict=False)
         )
         assert chosen + inside >= bound
-        proven, payload = certificate.payload(
-            closing.read, closing.parts, duration, bound, settings=in_one_go
-        )
+        proven, payload = certificate.payload(closing.read, closing.parts, duration, bound)
         assert proven >= bound
         searches = [row for interval in payload["intervals"] for row in interval["searches"]]
         steps.append(sum(row[3] for row in searches))
@@ -311,7 +307,7 @@ def test_longer_modules_hold_what_is_beside_short_ones() -> None:
     """Branches that are joined one by one: a chain of joins leaves out all of them but one."""
     edges = [(0, 1), (0, 2), (0, 3), (1, 4), (4, 5), (2, 5), (5, 6), (3, 6)]
     sample = instance([[1, 1], *[[6, 6]] * 3, *[[1, 1]] * 3], edges, times=[[0, 2, 2, 0]])
-    short = replace(DEFAULT, chain=ChainSettings(well_searched=1))
+    short = replace(DEFAULT, well_searched=1)
     bounds = []
     for settings in (replace(short, larger=()), short):
         recorder = Recorder()
