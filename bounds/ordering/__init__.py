@@ -7,7 +7,7 @@ OPERATOR_MEMORY = Method(
     problem="ordering",
     kind="bound",
     summary="What each operator needs in memory while it runs, whatever the order.",
-    run=Deferred("boundmark.bounds.ordering.live_cut:run_without_cuts"),
+    run=Deferred("boundmark.bounds.ordering.operator_memory:run"),
 )
 
 LIVE_CUT = Method(

@@ -1,15 +1,9 @@
-"""`live-cut`: the least memory while each operator runs, by a minimum cut over down-sets.
-
-`operator-memory` is the same without cuts, which the checker computes by itself: the inputs and the
-output of an operator, and every tensor between what must come before it and what must come after
-it.
-"""
+"""`live-cut`: the least memory while each operator runs, by a minimum cut over down-sets."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.ordering.bound import live_cut
 from boundmark.bounds.checker.ordering.prices import least_while_running
 from boundmark.bounds.checker.ordering.section import Section
 from boundmark.bounds.ordering.plan import Plan
@@ -44,26 +38,9 @@ def run(
             cuts = least_memory(part, budget.is_spent)
             prices.update(cuts.prices)
             total += sum(cuts.least)
-    cuts_found = [[v, rows] for v, rows in prices.items()]
-    payload = {"order": order, "forced": _inner_ends(plan), "cuts": cuts_found}
+    forced = [stop for stop in plan.ends if 0 < stop < instance.nodes]
+    payload = {"order": order, "forced": forced, "cuts": [[v, rows] for v, rows in prices.items()]}
     progress.bound(Certificate.of(instance, KIND, total, payload, "live-cut"))
-
-
-def run_without_cuts(
-    instance: OrderingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report the largest memory of an operator, or the sum of all."""
-    order = instance.graph.dag.topological_order.tolist()
-    checked = checker.check_instance(instance.to_json())
-    plan = Plan(checked, order)
-    plan.find_forced()
-    payload = {"order": order, "forced": _inner_ends(plan), "cuts": []}
-    bound = live_cut(checked, payload)
-    progress.bound(Certificate.of(instance, KIND, bound, payload, "operator-memory"))
-
-
-def _inner_ends(plan: Plan) -> list[int]:
-    return [end for end in plan.ends if 0 < end < len(plan.order)]
 
 
 class Cuts(NamedTuple):
