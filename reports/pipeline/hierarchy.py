@@ -253,11 +253,10 @@ def _curve(events: pd.DataFrame | None, times: Any, floor: float) -> Any:
 def draw_bounds_over_time(data: pd.DataFrame, axes: "Axes", looks: Looks) -> None:
     """Draw a line per method over the seconds."""
     for method in natural_order(data["method"]):
-        line, look = data[data["method"] == method], looks[method]
+        line = data[data["method"] == method]
         axes.plot(
-            line["seconds"], line["mean"], color=look.color, linestyle=look.linestyle,
-            marker=look.marker, markevery=12, label=method,
-        )  # fmt: skip
+            line["seconds"], line["mean"], markevery=12, label=method, **looks[method]._asdict()
+        )
     axes.set(xscale="log", xlabel="seconds", ylabel="bound over solution of BRKGA")
     plain_log_ticks(axes.xaxis)
 
