@@ -21,7 +21,7 @@ from boundmark.problems.errors import StoreError
 from boundmark.reports.pages.page import Cell, Section, Table
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.parquet import read_table
+from boundmark.reports.stored.parquet import as_frame, read_table
 from boundmark.reports.tables.rows import are_same, best_rows
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.tables.tasks import distinct_labels
@@ -95,7 +95,7 @@ def read_records(path: Path) -> BestKnown:
         If the file is damaged, or of another version.
     """
     if not path.exists():
-        return _as_frame(SCHEMA.empty_table())
+        return as_frame(SCHEMA.empty_table())
     try:
         table = read_table(path)
         # Texts that are not UTF-8 are read without a word.
@@ -110,7 +110,7 @@ def read_records(path: Path) -> BestKnown:
             "wrote it, or something else."
         )
     try:
-        return _as_frame(table.cast(SCHEMA))
+        return as_frame(table.cast(SCHEMA))
     except (ValueError, pa.ArrowException) as error:
         raise StoreError(f"{path} has a column of another type: {error}.") from error
 
@@ -218,14 +218,7 @@ def in_words(instance_params: str) -> str:
 def _ordered(records: pd.DataFrame) -> BestKnown:
     ordered = records.sort_values(SORTED, kind="stable").reset_index(drop=True)
     table = pa.Table.from_pandas(ordered[SCHEMA.names], schema=SCHEMA, preserve_index=False)
-    return _as_frame(table)
-
-
-def _as_frame(table: pa.Table) -> BestKnown:
-    """Return a table as a frame in which integers stay integers where some are missing."""
-    types = {pa.int64(): pd.Int64Dtype()}
-    frame: BestKnown = table.to_pandas(types_mapper=types.get)
-    return frame
+    return as_frame(table)
 
 
 def best_known_section(known: BestKnown, found: BestKnown) -> Section | None:
@@ -269,9 +262,9 @@ def _table(rows: Sequence[Any]) -> Table:
     columns = (
         PageColumn("instance", lambda row: f"{row.dataset}/{row.instance}", is_text=True),
         PageColumn("parameters", lambda row: in_words(row.instance_params), is_text=True),
-        PageColumn("cost", _cost),
+        PageColumn("cost", lambda row: _cell(row.objective, row.objective_known, 1)),
         PageColumn("best known", lambda row: integer(row.objective_known)),
-        PageColumn("bound", _bound),
+        PageColumn("bound", lambda row: _cell(row.bound, row.bound_known, -1)),
         PageColumn("best known", lambda row: integer(row.bound_known)),
         PageColumn("found by", _credit, is_text=True),
     )
@@ -283,14 +276,10 @@ def _table(rows: Sequence[Any]) -> Table:
     return page_table(title, columns, [((), rows, "")], notes)
 
 
-def _cost(row: Any) -> Cell:
-    own, known = row.objective, row.objective_known
-    return Cell(integer(own), best=not pd.isna(own) and bool(pd.isna(known) or own < known))
-
-
-def _bound(row: Any) -> Cell:
-    own, known = row.bound, row.bound_known
-    return Cell(integer(own), best=not pd.isna(own) and bool(pd.isna(known) or own > known))
+def _cell(own: Any, known: Any, sign: int) -> Cell:
+    """Return a cost (sign 1) or a bound (sign -1), marked where it is better than the known one."""
+    is_better = not pd.isna(own) and (pd.isna(known) or sign * own < sign * known)
+    return Cell(integer(own), best=bool(is_better))
 
 
 def _credit(row: Any) -> str:

@@ -138,9 +138,8 @@ def instance_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         values = per_instance(own, column).reindex(largest.instances)
         values = values.where(values > 0)
         upward = column == "objective"
-        other = known["bound" if upward else "objective"].astype("float64").reindex(values.index)
-        other = other.where(other > 0)
-        ratios = values.div(other, axis=0) if upward else 1 / values.div(other, axis=0)
+        other = known["bound" if upward else "objective"].astype("float64")
+        ratios = _quotients(values, other.where(other > 0), upward)
         long = ratios.rename_axis("instance_sha256").reset_index()
         found.append(
             long.melt("instance_sha256", var_name="method", value_name="ratio").assign(role=role)
@@ -163,11 +162,9 @@ def _compared(
     values = per_instance(own, column).reindex(places)
     values = values.where(values > 0)
     upward = column == "objective"
-    other = best["bound_certified" if upward else "objective"].reindex(places)
+    other = best["bound_certified" if upward else "objective"]
     other = other.where(other > 0)
-    gaps = values.div(other, axis=0) if upward else 1 / values.div(other, axis=0)
-    same = best[column].reindex(places)
-    to_best = values.div(same, axis=0) if upward else 1 / values.div(same, axis=0)
+    gaps, to_best = (_quotients(values, one, upward) for one in (other, best[column]))
     shared = gaps.dropna(axis=1, how="all").dropna().index
     members = gaps.loc[shared, gaps.columns[gaps.notna().any()]]
     intervals = geometric_mean_intervals(members)
@@ -201,6 +198,12 @@ def _compared(
             "mean_seconds": geometric_mean(seconds[method].dropna(), SHIFT_SECONDS),
             "failed": int((statuses != "ok").sum()),
         }
+
+
+def _quotients(values: pd.DataFrame, reference: "pd.Series[float]", upward: bool) -> pd.DataFrame:
+    """Return costs over a reference, or that over bounds, by instance and method: 1 is best."""
+    over = values.div(reference.reindex(values.index), axis=0)
+    return over if upward else 1 / over
 
 
 def _claims(

@@ -18,7 +18,6 @@ from boundmark.reports.stored.run_records import RunLabel
 from boundmark.reports.stored.schema import ACCEPTED_BY
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds, is_tenable
 from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, seconds
 
@@ -305,7 +304,7 @@ def _lines(part: pd.DataFrame, methods: list[str]) -> list[tuple[Cell | str, ...
     found: list[tuple[Cell | str, ...]] = []
     for _, own in part.groupby("instance_sha256", sort=False):
         quotients = dict(zip(own["method"], own["speedup"], strict=True))
-        first = next(iter(rows_of(own)))
+        first = next(iter(rows(own)))
         best = max((quotients[name] for name in methods if name in quotients), default=None)
         cells = (
             Cell(decimal(quotients[name], 3), best=quotients[name] == best)

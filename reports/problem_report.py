@@ -96,7 +96,7 @@ class ProblemResults:
         That of the problem's report; its column is there, missing where an instance has no such
         parameter.
     history
-        Earlier runs and this one, from `stored.history`; None if no history is kept.
+        Earlier runs and this one, from `history`; None if no history is kept.
     highlight
         Methods that the reader asked for by name: they stand in front.
     baseline

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-SEARCHED = ["dataset", "instance", "device", "parameters", "instance_sha256"]
+INSTANCE = ["dataset", "instance", "device", "parameters", "instance_sha256"]
 
 # [MEMORIANOVA24]'s genetic algorithm, the same after its search for an order, and ours.
 SEARCHES = ("geneflow", "memorianova", "slice-search")
@@ -57,7 +57,7 @@ def search_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=columns_of("slicing/searches"))
     found = found.assign(objective=found["objective"].astype("float64"))
     table = (
-        found.groupby([*SEARCHED, "method"], sort=True)
+        found.groupby([*INSTANCE, "method"], sort=True)
         .agg(
             seeds=("seed", "nunique"),
             latency=("objective", "mean"),
@@ -260,8 +260,6 @@ def draw_loads(data: pd.DataFrame, axes: "Axes") -> None:
     integer_ticks(axes.xaxis)
 
 
-INSTANCE = ["dataset", "instance", "device", "parameters", "instance_sha256"]
-
 # Methods that stand for what one would do without optimising.
 REFERENCES = {"one_device": "one-device", "equal_slices": "equal-slices"}
 
@@ -374,12 +372,6 @@ def _heading(device: str, parameters: str, part: pd.DataFrame) -> tuple[Cell, ..
     return tuple(heading)
 
 
-def _gap(row: Any) -> str:
-    return percent(
-        row.latency / row.bound - 1 if not pd.isna(row.bound) and row.bound > 0 else None
-    )
-
-
 def _saving(latency: Any, reference: Any) -> str:
     return MISSING if pd.isna(reference) or not reference else percent(1 - latency / reference)
 
@@ -390,7 +382,7 @@ LATENCY_COLUMNS = (
     PageColumn("parameters", lambda row: row.parameters, is_text=True),
     PageColumn("best latency", lambda row: integer(row.latency)),
     PageColumn("bound", lambda row: integer(row.bound)),
-    PageColumn("gap %", _gap),
+    PageColumn("gap %", lambda row: _longer(row.latency, row.bound)),
     PageColumn("one device", lambda row: integer(row.one_device)),
     PageColumn("saved %", lambda row: _saving(row.latency, row.one_device)),
     PageColumn("equal slices", lambda row: integer(row.equal_slices)),

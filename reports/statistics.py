@@ -1,9 +1,10 @@
 """Means and their intervals, integrals over time, and comparisons of methods."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -364,7 +365,8 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     The test is on differences of logarithms, so that it does not depend on the instances' units
     ([WILCOXON45]; of methods over data sets, [DEMSAR06], Section 3.1.3). Equal pairs are left out.
     The distribution is exact up to 50 pairs without ties and 13 with them, and normal above. NaN
-    without pairs, 1 if all are equal.
+    without pairs, 1 if all are equal. `scipy.stats.wilcoxon` says the same, but with ties it goes
+    through all signs one after another: 2.5 s for 13 pairs, and a report has hundreds of tests.
     """
     differences = np.log(np.asarray(one, np.float64)) - np.log(np.asarray(other, np.float64))
     if differences.size == 0:
@@ -372,17 +374,37 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     differences = differences[differences != 0.0]
     if differences.size == 0:
         return 1.0
-    # Takes a second to import, and most commands test nothing.
-    from scipy import stats
+    _, places, sizes = np.unique(np.abs(differences), return_inverse=True, return_counts=True)
+    # Of equal sizes the mean rank, and twice that, so that all are integers.
+    doubled = (2 * np.cumsum(sizes) - sizes + 1)[places]
+    above = int(doubled[differences > 0].sum())
+    most = MOST_EXACT if sizes.max() == 1 else MOST_EXACT_WITH_TIES
+    if differences.size <= most:
+        return _exact_p(doubled, above)
+    # What is expected of the rank sum, and its variance, less where ranks are tied.
+    n = differences.size
+    variance = n * (n + 1) * (2 * n + 1) / 24 - float((sizes**3 - sizes).sum()) / 48
+    z = (above / 2 - n * (n + 1) / 4) / math.sqrt(variance)
+    return math.erfc(abs(z) / math.sqrt(2))
 
-    has_ties = len(np.unique(np.abs(differences))) < differences.size
-    method: Any = "exact"
-    if differences.size > (MOST_EXACT_WITH_TIES if has_ties else MOST_EXACT):
-        method = "asymptotic"
-    elif has_ties:
-        # So many resamples that all choices of signs are gone through.
-        method = stats.PermutationMethod(n_resamples=2**MOST_EXACT_WITH_TIES)
-    return float(stats.wilcoxon(differences, method=method).pvalue)
+
+def _exact_p(doubled: npt.NDArray[np.int64], above: int) -> float:
+    """Return the exact two-sided p-value of a signed-rank sum.
+
+    Parameters
+    ----------
+    doubled
+        Twice the ranks.
+    above
+        Twice the sum of the ranks of positive differences.
+    """
+    # How many choices of positive differences have each sum.
+    ways = np.ones(1, np.int64)
+    for rank in doubled.tolist():
+        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
+    tail = min(int(ways[: above + 1].sum()), int(ways[above:].sum()))
+    share: float = 2 * tail / 2 ** len(doubled)
+    return min(1.0, share)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from boundmark.reports.comparison.gates import Finding, Verdict
+from boundmark.reports.comparison.gates import BOUND, OBJECTIVE, Finding, Verdict
 from boundmark.reports.comparison.pairs import Pairs, Thresholds
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
@@ -145,8 +145,9 @@ def time_ratios(pairs: Pairs, machine: Machine, thresholds: Thresholds) -> list[
 def clock_ratios(pairs: Pairs) -> list[PairedRatio]:
     """Return how costs and bounds that depend on the clock changed, by method."""
     return [
-        *paired_ratios(pairs.timed, "objective", "verified cost"),
-        *paired_ratios(pairs.timed, "bound_certified", "certified bound"),
+        ratio
+        for value in (OBJECTIVE, BOUND)
+        for ratio in paired_ratios(pairs.timed, value.column, value.noun)
     ]
 
 
@@ -162,21 +163,21 @@ def version_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
         repeatable = tasks[tasks["repeatable"]]
         parts: list[str] = []
         verdicts: set[Verdict] = set()
-        for column, what, worse_up, tolerance in (
-            ("objective", "verified cost", True, thresholds.objective_tolerance),
-            ("bound_certified", "certified bound", False, thresholds.bound_tolerance),
+        for value, tolerance in (
+            (OBJECTIVE, thresholds.objective_tolerance),
+            (BOUND, thresholds.bound_tolerance),
         ):
-            up, down = _moves(repeatable, column)
-            better, worse = (down, up) if worse_up else (up, down)
+            up, down = _moves(repeatable, value.column)
+            better, worse = (down, up) if value.worse_up else (up, down)
             if better or worse:
-                parts.append(f"{what}: {better} better, {worse} worse")
-            for ratio in paired_ratios(repeatable, column, what):
+                parts.append(f"{value.noun}: {better} better, {worse} worse")
+            for ratio in paired_ratios(repeatable, value.column, value.noun):
                 if ratio.ratio != 1.0:
                     parts.append(ratio.sentence)
                 if ratio.instances >= max(2, thresholds.least_pairs) and ratio.leaves_one(
                     tolerance
                 ):
-                    verdicts.add("worse" if (ratio.ratio > 1.0) == worse_up else "better")
+                    verdicts.add("worse" if (ratio.ratio > 1.0) == value.worse_up else "better")
         versions = [
             ", ".join(map(str, sorted(set(values_of(tasks[f"method_version_{side}"])))))
             for side in ("base", "new")

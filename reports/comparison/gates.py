@@ -205,30 +205,21 @@ def failure_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
 
 def verification_gate(new: RecordedRun) -> Iterator[Finding]:
     """Yield the new run's values without an accepted document, and rejected reports."""
+
+    def finding(row: Mapping[Any, Any], sentence: str, task: Evidence | None = None) -> Finding:
+        subject = f"{row['dataset']}/{row['instance']}, {row['method']}, task {row['task_id']}"
+        problem, method = row["problem"], row["method"]
+        return Finding("verification", "worse", problem, method, subject, sentence, None, task)
+
     for row in new.unsupported.to_dict("records"):
-        yield Finding(
-            "verification",
-            "worse",
-            row["problem"],
-            row["method"],
-            f"{row['dataset']}/{row['instance']}, {row['method']}, task {row['task_id']}",
-            f"{row['column']} {row['value']} does not count: {row['reason']}",
-        )
+        why = f"{row['column']} {row['value']} does not count: {row['reason']}"
+        yield finding(row, why)
     details = new.tasks["status_detail"].fillna("")
     rejected = new.tasks[
         (new.tasks["status"] == "error") & details.str.startswith(REJECTED).astype(bool)
     ]
     for row in rejected.to_dict("records"):
-        yield Finding(
-            "verification",
-            "worse",
-            row["problem"],
-            row["method"],
-            f"{row['dataset']}/{row['instance']}, {row['method']}, task {row['task_id']}",
-            str(row["status_detail"]),
-            None,
-            evidence(row, "objective"),
-        )
+        yield finding(row, str(row["status_detail"]), evidence(row, "objective"))
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class RecordedRun:
     environments
         Records of machine and software by hash.
     reference_seconds
-        What the reference task took during the run.
+        What the reference task took during the run, see `stored.run_records`.
     """
 
     path: Path
@@ -82,9 +82,7 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
     """
     check_run(path)
     if path.is_file():
-        kept = read_baseline(path)
-        nothing = pd.DataFrame(columns=COLUMNS)
-        return RecordedRun(path, kept.rows, nothing, kept.environments, kept.reference_seconds)
+        return read_baseline(path)
     store = ResultStore.open(path)
     supported = checked_results(store, with_traces=False, on_check=on_check)
     return RecordedRun(
@@ -149,25 +147,6 @@ REFERENCE_KEY = b"boundmark_reference_seconds"
 LEFT_OUT = ("stderr_tail", "status_detail", "verify_seconds", "peak_rss_bytes")
 
 
-@dataclass(frozen=True)
-class Baseline:
-    """The contents of a baseline's file.
-
-    Attributes
-    ----------
-    rows
-        One row per task, with the columns of `schema.RESULTS`.
-    environments
-        Descriptions of machine and software by hash, as far as the run had them.
-    reference_seconds
-        What the reference task took during the run, see `stored.run_records`.
-    """
-
-    rows: pd.DataFrame
-    environments: Mapping[str, Mapping[str, Any]]
-    reference_seconds: tuple[float, ...]
-
-
 def write_baseline(
     path: Path,
     rows: pd.DataFrame,
@@ -193,7 +172,7 @@ def write_baseline(
     write_durably(path, sink.getvalue())
 
 
-def read_baseline(path: Path) -> Baseline:
+def read_baseline(path: Path) -> RecordedRun:
     """Read a baseline.
 
     Raises
@@ -224,7 +203,8 @@ def read_baseline(path: Path) -> Baseline:
     refuse_other_types(path, table, RESULTS)
     refuse_other_times(path, table)
     try:
-        return Baseline(latest_rows(table), environments, reference)
+        nothing = pd.DataFrame(columns=COLUMNS)
+        return RecordedRun(path, latest_rows(table), nothing, environments, reference)
     except UnicodeDecodeError as error:
         raise StoreError(f"{path} has a text that is not UTF-8; expected texts that are.") from (
             error

@@ -290,8 +290,7 @@ def draw_bubble_rate_by_repetend(data: pd.DataFrame, axes: "Axes") -> None:
         rates = [*line["bubble_rate"], line["bubble_rate"].iloc[-1]]
         axes.plot(
             numbers, [100 * rate for rate in rates], drawstyle="steps-post",
-            color=look.color, linestyle=look.linestyle, marker=look.marker,
-            markevery=slice(0, len(line)), label=name,
+            markevery=slice(0, len(line)), label=name, **look._asdict(),
         )  # fmt: skip
     axes.set(xlabel="micro-batches in a repetition (at most)", ylabel="bubble rate (%)")
     integer_ticks(axes.xaxis)

@@ -143,13 +143,11 @@ INCHES_PER_LAYOUT = 0.45
 
 @dataclass(frozen=True)
 class _Measure:
-    """A measure of search time: its columns, title and notes."""
+    """A measure of search time: its title, the prefix of its columns, and its notes."""
 
     title: str
-    seconds: str
+    prefix: str
     is_limited: str
-    ratio: str
-    means: tuple[str, str, str]
     meaning: str
     limited: str
 
@@ -157,20 +155,16 @@ class _Measure:
 MEASURES = (
     _Measure(
         "Search time",
-        "seconds",
+        "",
         "is_limited",
-        "ratio",
-        ("instances", "limited", "mean_ratio"),
         "Wall-clock seconds of the whole search, averaged over seeds, without verification",
         "the method used its whole time, or failed and counts with its time limit (or with the "
         "time it took, if that is longer)",
     ),
     _Measure(
         "Time until the best schedule",
-        "best_seconds",
+        "best_",
         "is_best_limited",
-        "best_ratio",
-        ("best_instances", "best_limited", "best_mean_ratio"),
         "Wall-clock seconds until a schedule with the best objective of all methods was first "
         "reported, averaged over seeds",
         "the method did not reach that objective and counts with the time it took (or with its "
@@ -222,12 +216,12 @@ def _seconds(times: pd.DataFrame, measure: _Measure) -> Table:
 
 
 def _cell(row: Any, own: pd.DataFrame, reference: str | None, measure: _Measure) -> Cell:
-    if pd.isna(row[measure.seconds]):
+    time, ratio = row[f"{measure.prefix}seconds"], row[f"{measure.prefix}ratio"]
+    if pd.isna(time):
         return Cell("×")
     sign = "≥ " if row[measure.is_limited] else ""
-    ratio = row[measure.ratio]
     is_other = not pd.isna(ratio) and row.name != reference
-    return Cell(sign + seconds(row[measure.seconds]), f"{sign}{_times(ratio)}" if is_other else "")
+    return Cell(sign + seconds(time), f"{sign}{_times(ratio)}" if is_other else "")
 
 
 def _times(ratio: float) -> str:
@@ -236,7 +230,8 @@ def _times(ratio: float) -> str:
 
 def _ratios(times: pd.DataFrame, means: pd.DataFrame, measure: _Measure) -> Table:
     by_name = means.set_index("method")
-    instances, limited, mean = measure.means
+    names = ("instances", "limited", "mean_ratio")
+    instances, limited, mean = (measure.prefix + name for name in names)
     lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
     rows = tuple(
         (

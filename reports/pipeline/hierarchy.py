@@ -6,7 +6,6 @@ available lower bound from the MIP hierarchy", which is the largest bound up to 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,24 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
-class Level:
-    """A level of the hierarchy.
-
-    Attributes
-    ----------
-    name
-        As the paper calls it.
-    methods
-        Names of methods, whatever their parameters; the best of them counts.
-    """
-
-    name: str
-    methods: tuple[str, ...]
-
-
-SIMPLE = Level("simple (Lemma 3.3)", SIMPLE_METHODS)
-PROGRAMS = tuple(Level(name, (name,)) for name in ("bottleneck", "bottleneck-guess", "exact"))
+# Levels as the paper calls them: the best of `SIMPLE_METHODS`, and methods by name.
+SIMPLE = "simple (Lemma 3.3)"
+PROGRAMS = ("bottleneck", "bottleneck-guess", "exact")
 
 BEST_CERTIFIED = "best certified bound of all methods"
 BEST_SOLUTION = "best solution of all methods"
@@ -79,11 +63,6 @@ def normalisers(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     return table[table["upper"] > 0]
 
 
-def ran_levels(tasks: pd.DataFrame) -> tuple[Level, ...]:
-    """Return the programs that have tasks."""
-    return tuple(level for level in PROGRAMS if is_run_of(tasks["method"], level.methods).any())
-
-
 def hierarchy_table(results: ProblemResults) -> pd.DataFrame:
     """Return geometric means over instances of the best bound up to each level over BRKGA's cost.
 
@@ -99,23 +78,23 @@ def hierarchy_table(results: ProblemResults) -> pd.DataFrame:
         `mean`. Empty where no program of the paper ran.
     """
     by, tasks, certified = results.grouping.column, results.tasks, results.certified
-    levels = ran_levels(tasks)
+    programs = [name for name in PROGRAMS if is_run_of(tasks["method"], [name]).any()]
     uppers = normalisers(tasks, certified)
-    simple = _best(tasks, SIMPLE, "bound_certified")
+    simple = _best(tasks, SIMPLE_METHODS, "bound_certified")
     known = certified.set_index("instance_sha256")
     known = known[
         known.index.isin(uppers.index) & known.index.isin(simple.index) & known[by].notna()
     ]
-    if not levels or known.empty:
+    if not programs or known.empty:
         return pd.DataFrame(columns=[*COLUMNS[:3], by, *COLUMNS[3:]])
     tenable = tasks[is_tenable(tasks, known["objective"].astype("float64"))]
-    own: dict[tuple[str, str], pd.Series[float]] = {(SIMPLE.name, "certified"): simple}
+    own: dict[tuple[str, str], pd.Series[float]] = {(SIMPLE, "certified"): simple}
     values = dict(own)
     reached = simple
-    for level in levels:
-        claims = _best(tenable, level, "bound_claimed").reindex(reached.index)
+    for name in programs:
+        claims = _best(tenable, [name], "bound_claimed").reindex(reached.index)
         reached = reached.where(~(claims > reached), claims)
-        own[level.name, "claimed"], values[level.name, "claimed"] = claims, reached
+        own[name, "claimed"], values[name, "claimed"] = claims, reached
     for name, kind, column in (
         (BEST_CERTIFIED, "certified", "bound"),
         (BEST_SOLUTION, "solution", "objective"),
@@ -132,9 +111,9 @@ def hierarchy_table(results: ProblemResults) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*COLUMNS[:3], by, *COLUMNS[3:]])
 
 
-def _best(tasks: pd.DataFrame, level: Level, column: str) -> "pd.Series[float]":
-    """Return the largest bound of a level's methods, by hash of the instances that have one."""
-    own = tasks[is_run_of(tasks["method"], level.methods)]
+def _best(tasks: pd.DataFrame, names: Sequence[str], column: str) -> "pd.Series[float]":
+    """Return the largest bound of some methods, by hash of the instances that have one."""
+    own = tasks[is_run_of(tasks["method"], names)]
     return per_instance(own, column).max(axis=1).dropna()
 
 
@@ -213,10 +192,9 @@ def bounds_over_time(results: ProblemResults) -> pd.DataFrame:
         the instances of the best bound until then, at least the simple one, over BRKGA's cost.
     """
     by, tasks = results.grouping.column, results.tasks
-    names = [name for level in PROGRAMS for name in level.methods]
-    simple = _best(tasks, SIMPLE, "bound_certified")
+    simple = _best(tasks, SIMPLE_METHODS, "bound_certified")
     uppers = normalisers(tasks, results.certified)["upper"]
-    chosen = tasks[is_run_of(tasks["method"], [*names, "certify"]) & tasks[by].notna()]
+    chosen = tasks[is_run_of(tasks["method"], [*PROGRAMS, "certify"]) & tasks[by].notna()]
     chosen = chosen[chosen["instance_sha256"].isin(simple.index.intersection(uppers.index))]
     values = values_in_order(chosen[by])
     shown = {values[0], values[len(values) // 2], values[-1]} if values else set()
@@ -253,11 +231,10 @@ def _curve(events: pd.DataFrame | None, times: Any, floor: float) -> Any:
 def draw_bounds_over_time(data: pd.DataFrame, axes: "Axes", looks: Looks) -> None:
     """Draw a line per method over the seconds."""
     for method in natural_order(data["method"]):
-        line, look = data[data["method"] == method], looks[method]
+        line = data[data["method"] == method]
         axes.plot(
-            line["seconds"], line["mean"], color=look.color, linestyle=look.linestyle,
-            marker=look.marker, markevery=12, label=method,
-        )  # fmt: skip
+            line["seconds"], line["mean"], markevery=12, label=method, **looks[method]._asdict()
+        )
     axes.set(xscale="log", xlabel="seconds", ylabel="bound over solution of BRKGA")
     plain_log_ticks(axes.xaxis)
 
@@ -279,9 +256,8 @@ def _over_time(results: ProblemResults) -> Plot:
 
 def _times(results: ProblemResults) -> Plot:
     """Return the plot of [MTPP24], Figure 4: times of SliceGraph and of the programs."""
-    names = [name for level in PROGRAMS for name in level.methods]
     is_slicing = results.tasks["method"].str.startswith((GENETIC, "slicegraph"))
-    chosen = results.tasks[is_slicing | is_run_of(results.tasks["method"], names)]
+    chosen = results.tasks[is_slicing | is_run_of(results.tasks["method"], PROGRAMS)]
     draw: Callable[[pd.DataFrame, Axes], None] = partial(
         draw_runtime_scatter, looks=looks_of(natural_order(chosen["method"]))
     )

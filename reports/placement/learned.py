@@ -44,21 +44,10 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     found = found[found.groupby(MODEL)["is_learned"].transform("any").astype(bool)]
     if not len(found):
         return pd.DataFrame(columns=columns_of("placement/learned"))
-    table = (
-        found.groupby([*MODEL, "method", "is_learned"], sort=True)
-        .agg(
-            seeds=("seed", "nunique"),
-            makespan=("objective", "median"),
-            least=("objective", "min"),
-            most=("objective", "max"),
-            seconds=("wall_seconds", "median"),
-        )
-        .reset_index()
-    )
+    table = _over_seeds(found, ["method", "is_learned"], certified)
     on_first = found[found["is_base"]].groupby(MODEL)["objective"].min().rename("base")
-    table = table.join(on_first, on=MODEL).join(_bounds(certified), on=MODEL)
+    table = table.join(on_first, on=MODEL)
     table["speedup"] = 1 - table["makespan"] / table["base"]
-    table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
     return table[columns_of("placement/learned")]
 
 
@@ -78,20 +67,8 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     found = found[several.astype(bool)]
     if not len(found):
         return pd.DataFrame(columns=columns_of("placement/curves"))
-    table = (
-        found.groupby([*MODEL, "curve", "evaluations"], sort=True)
-        .agg(
-            seeds=("seed", "nunique"),
-            makespan=("objective", "median"),
-            least=("objective", "min"),
-            most=("objective", "max"),
-        )
-        .reset_index()
-        .rename(columns={"curve": "method"})
-        .astype({"evaluations": "int64"})
-        .join(_bounds(certified), on=MODEL)
-    )
-    table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
+    table = _over_seeds(found, ["curve", "evaluations"], certified)
+    table = table.rename(columns={"curve": "method"}).astype({"evaluations": "int64"})
     return table[columns_of("placement/curves")]
 
 
@@ -157,10 +134,23 @@ def _limit(params: dict[str, Any]) -> float:
     return float(given[0]) if given else float("nan")
 
 
-def _bounds(certified: pd.DataFrame) -> "pd.Series[float]":
-    """Return the best certified bound of each model."""
+def _over_seeds(found: pd.DataFrame, by: list[str], certified: pd.DataFrame) -> pd.DataFrame:
+    """Return makespans and seconds over seeds, with each model's best certified bound and gap."""
+    table = (
+        found.groupby([*MODEL, *by], sort=True)
+        .agg(
+            seeds=("seed", "nunique"),
+            makespan=("objective", "median"),
+            least=("objective", "min"),
+            most=("objective", "max"),
+            seconds=("wall_seconds", "median"),
+        )
+        .reset_index()
+    )
     known = certified.assign(bound=certified["bound"].astype("float64"))
-    return known.groupby(MODEL)["bound"].max()
+    table = table.join(known.groupby(MODEL)["bound"].max(), on=MODEL)
+    table["gap"] = table["makespan"] / table["bound"].where(table["bound"] > 0) - 1
+    return table
 
 
 MILLION = 1e6
@@ -266,10 +256,7 @@ def draw_curves(data: pd.DataFrame, axes: "Axes") -> None:
     """Draw a line and a band for each method."""
     for method, look in looks(sorted(set(data["method"]))).items():
         part = data[data["method"] == method].sort_values("evaluations")
-        axes.plot(
-            part["evaluations"], part["makespan"] / MILLION, color=look.color, marker=look.marker,
-            linestyle=look.linestyle, label=method,
-        )  # fmt: skip
+        axes.plot(part["evaluations"], part["makespan"] / MILLION, label=method, **look._asdict())
         axes.fill_between(
             part["evaluations"], part["least"] / MILLION, part["most"] / MILLION,
             color=look.color, alpha=0.15, linewidth=0,

@@ -10,11 +10,11 @@ import pandas as pd
 from boundmark.reports.pages.page import Cell, Section, Table
 from boundmark.reports.plots import COLOURS, INK, Plot
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.gaps import mean_gap_plot
+from boundmark.reports.sections.gaps import gap_interval, mean_gap_plot
 from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
 from boundmark.reports.tables.parameters import ALL
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text import MISSING, count, integer, percent, seconds
+from boundmark.reports.text import count, integer, percent, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,12 +183,6 @@ def _delivered(row: Any) -> str:
     return f"{row.delivered}/{row.instances}" if row.delivered < row.instances else ""
 
 
-def _interval(row: Any) -> str:
-    if row.mean_gap_low != row.mean_gap_low:
-        return MISSING
-    return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
-
-
 def _best_above(row: Any) -> str:
     return percent(row.best_above) if isinstance(row, _Fewer) else ""
 
@@ -204,7 +198,7 @@ GAP_COLUMNS = (
     PageColumn("method", lambda row: Cell(row.method, best=row.is_asked_for), is_text=True),
     PageColumn("n", lambda row: Cell(integer(row.common), _delivered(row))),
     PageColumn("gap (%)", lambda row: Cell(percent(row.mean_gap), best=row.is_smallest)),
-    PageColumn("95 % interval", _interval),
+    PageColumn("95 % interval", gap_interval),
     PageColumn("to best (%)", lambda row: percent(row.mean_gap_to_best)),
     PageColumn("optimal", lambda row: integer(row.optimal)),
     PageColumn("wins", lambda row: integer(row.wins)),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
-from boundmark.reports.plots import DASHES, MARKERS, Looks, Plot, looks, plain_log_ticks
+from boundmark.reports.plots import DASHES, MARKERS, Looks, Plot, plain_log_ticks
 from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import (
@@ -62,7 +62,7 @@ def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str)
     values = values_in_order(data[by])
     are_names = any(isinstance(value, str) for value in values)
     datasets = list(dict.fromkeys(data["dataset"]))
-    for at, (dataset, look) in enumerate(looks(datasets).items()):
+    for at, (dataset, look) in enumerate(looks_of(datasets).items()):
         shown = data[data["dataset"] == dataset].fillna(
             {"mean_gap_low": data["mean_gap"], "mean_gap_high": data["mean_gap"]}
         )
@@ -168,7 +168,7 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
         PageColumn("n", lambda pair: integer(pair[1].instances)),
         PageColumn("with gap", lambda pair: integer(pair[1].bounded)),
         PageColumn("mean gap (%)", lambda pair: percent(pair[1].mean_gap)),
-        PageColumn("95 % interval", lambda pair: _interval(pair[1])),
+        PageColumn("95 % interval", lambda pair: gap_interval(pair[1])),
         PageColumn("mean LB/UB", lambda pair: decimal(pair[1].mean_quality, 4)),
         PageColumn("optimal", lambda pair: integer(pair[1].optimal)),
     )
@@ -207,8 +207,9 @@ def gap_sentence(problem: str, certified: pd.DataFrame) -> str:
     return f"{found}, and {percent(worst['gap'])}{space}% at the worst ({where})."
 
 
-def _interval(row: Any) -> str:
-    if row.bounded <= 1:
+def gap_interval(row: Any) -> str:
+    """Return the interval of a mean gap in percent; one instance has none."""
+    if pd.isna(row.mean_gap_low):
         return MISSING
     return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
 
@@ -331,11 +332,9 @@ def draw_performance_profile(data: pd.DataFrame, axes: "Axes", looks: Looks | No
             factors,
             fractions,
             drawstyle="steps-post",
-            color=look.color,
-            linestyle=look.linestyle,
-            marker=look.marker,
             markevery=max(1, len(factors) // 6),
             label=method,
+            **look._asdict(),
         )
     axes.set(
         xlim=(1.0, largest),

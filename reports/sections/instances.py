@@ -20,7 +20,6 @@ from boundmark.reports.tables.rows import (
     rows,
     values_of,
 )
-from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text import (
     amount,
     count,
@@ -183,8 +182,7 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
         ),
     )
     groups = [
-        (str(dataset), rows_of(part), str(dataset))
-        for dataset, part in certified.groupby("dataset")
+        (str(dataset), rows(part), str(dataset)) for dataset, part in certified.groupby("dataset")
     ]
     title = "Best verified solution and best certified bound of each instance"
     return Section("Instances", (page_table(title, columns, groups, (NOTE,)),))

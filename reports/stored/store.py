@@ -81,19 +81,10 @@ class ResultStore:
             If the folder cannot be written, or holds results of another schema version.
         """
         store = cls(directory)
-        folders = (
-            store._results,
-            store._traces,
-            store.instances,
-            store.certificates,
-            store.solutions,
-            store.environments,
-            store.labels,
-        )
         try:
-            for folder in folders:
+            for folder in store._folders:
                 folder.mkdir(parents=True, exist_ok=True)
-            for folder in (*folders, directory):
+            for folder in (*store._folders, directory):
                 sync_directory(folder)
         except OSError as error:
             raise StoreError(
@@ -144,6 +135,12 @@ class ResultStore:
         """Folder of how fast the machine was during runs; see `stored.run_records`."""
         return self.directory / "machine"
 
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        """Those that only the writer of rows writes into."""
+        documents = self.instances, self.certificates, self.solutions
+        return self._results, self._traces, *documents, self.environments, self.labels
+
     def remove_partial_files(self) -> None:
         """Delete the partial files of interrupted runs and reports; only for the writer of rows.
 
@@ -152,20 +149,11 @@ class ResultStore:
         StoreError
             If a file cannot be deleted.
         """
-        own = (
-            self._results,
-            self._traces,
-            self.instances,
-            self.certificates,
-            self.solutions,
-            self.environments,
-            self.labels,
-        )
-        for folder in own:
+        for folder in self._folders:
             remove_partial_files(folder, of_living=True)
         # A report may be written at the same time.
         for folder in (self.directory, *self.directory.iterdir()):
-            if folder not in own:
+            if folder not in self._folders:
                 remove_partial_files(folder, of_living=False)
 
     def append(self, row: dict[str, Any], trace: Sequence[Mapping[str, Any]]) -> None:

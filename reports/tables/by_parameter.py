@@ -15,14 +15,13 @@ from boundmark.reports.statistics import (
     mean_gaps_over_time,
     wins_and_ties,
 )
+from boundmark.reports.tables.parameters import groups as groups_of
 from boundmark.reports.tables.parameters import (
-    groups,
     in_order,
     per_instance,
     status_counts,
     with_all,
 )
-from boundmark.reports.tables.parameters import groups as groups_of
 from boundmark.reports.tables.rows import places_of_tasks
 from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds, is_tenable
 
@@ -46,7 +45,7 @@ def gap_by_parameter(certified: pd.DataFrame, by: str) -> pd.DataFrame:
         A parameter's column.
     """
     rows = []
-    for dataset, value, group in groups(certified, by):
+    for dataset, value, group in groups_of(certified, by):
         ratios = 1 + group["gap"].dropna()
         mean = geometric_mean(ratios)
         low, high = geometric_mean_interval(ratios)
@@ -162,7 +161,7 @@ def solutions_by_parameter(
         .rename_axis(index="method")
         .reset_index()
         .assign(**{"dataset": dataset, by: value})
-        for dataset, value, group in groups(members, by)
+        for dataset, value, group in groups_of(members, by)
     ]
     return table.merge(pd.concat(wins), on=key, how="left") if wins else table
 

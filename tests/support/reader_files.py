@@ -111,7 +111,7 @@ def baselines() -> Sequence[bytes]:
     return [
         _written(
             lambda path: write_baseline(
-                path, whole.rows.head(3), whole.environments, whole.reference_seconds
+                path, whole.tasks.head(3), whole.environments, whole.reference_seconds
             )
         )
     ]
