@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .budget import MOST_VALUE_BYTES, limited
-from .values import Rejected, TooLarge, quoted, text
+from .values import Rejected, TooLarge, quoted, require_text
 
 INSTANCE_FORMAT = "boundmark-instance/1"
 CERTIFICATE_FORMAT = "boundmark-certificate/1"
@@ -52,7 +52,7 @@ def read_document(path: Path) -> dict[str, Any]:
                 raise Rejected("the certificate does not have one payload")
             name, sha256 = document.pop("payload_file"), document.pop("payload_sha256")
             payload = _decompressed(name, path.parent)
-            text(sha256, "payload_sha256", hashlib.sha256(payload).hexdigest())
+            require_text(sha256, "payload_sha256", hashlib.sha256(payload).hexdigest())
             document["payload"] = _values(payload, "the payload file", _size_of_values(data))
         return document
 

@@ -102,7 +102,7 @@ def pairs(value: Any, what: str, low: int, high: int) -> list[tuple[int, int]]:
     return found
 
 
-def text(value: Any, what: str, expected: str) -> None:
+def require_text(value: Any, what: str, expected: str) -> None:
     """Raise `Rejected` unless a text is as expected."""
     if type(value) is not str or value != expected:
         raise Rejected(f"{what} is not {expected!r}, but {quoted(value)}")

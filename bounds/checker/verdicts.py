@@ -12,7 +12,7 @@ from .documents import (
 from .problem import Problem
 from .registry import PROBLEMS
 from .third_party import installed_checker
-from .values import LARGEST_AMOUNT, Rejected, fields, integer, quoted, text
+from .values import LARGEST_AMOUNT, Rejected, fields, integer, quoted, require_text
 
 
 def check_instance(document: Any) -> Any:
@@ -45,7 +45,7 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
             _check_producer(solution, "solution")
         required = head | problem.solution_fields
         solution = fields(solution, "the solution", required, problem.optional_fields)
-        text(solution["format"], "the solution's format", SOLUTION_FORMAT)
+        require_text(solution["format"], "the solution's format", SOLUTION_FORMAT)
         _check_belongs(solution, instance, "solution")
         stated = integer(solution["objective"], "the solution's objective", 0, LARGEST_AMOUNT)
         answer = {name: solution[name] for name in solution.keys() - head}
@@ -68,7 +68,7 @@ def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> 
         problem = _problem(instance)
         names = {"format", "instance_sha256", "problem", "kind", "bound", "payload", "producer"}
         certificate = fields(certificate, "the certificate", names)
-        text(certificate["format"], "the certificate's format", CERTIFICATE_FORMAT)
+        require_text(certificate["format"], "the certificate's format", CERTIFICATE_FORMAT)
         _check_belongs(certificate, instance, "certificate")
         kind = certificate["kind"]
         if type(kind) is not str or kind not in problem.kinds:
@@ -86,7 +86,7 @@ def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> 
 def _problem(instance: Any) -> Problem:
     if type(instance) is not dict:
         raise Rejected(f"the instance is not an object, but {quoted(instance)}")
-    text(instance.get("format"), "the instance's format", INSTANCE_FORMAT)
+    require_text(instance.get("format"), "the instance's format", INSTANCE_FORMAT)
     name = instance.get("problem")
     if type(name) is not str:
         raise Rejected(f"the instance's problem is not a text, but {quoted(name)}")
@@ -110,5 +110,7 @@ def _check_producer(document: dict[str, Any], what: str) -> None:
 
 
 def _check_belongs(document: dict[str, Any], instance: dict[str, Any], what: str) -> None:
-    text(document["problem"], f"the {what}'s problem", instance["problem"])
-    text(document["instance_sha256"], f"the {what}'s instance_sha256", instance_sha256(instance))
+    require_text(document["problem"], f"the {what}'s problem", instance["problem"])
+    require_text(
+        document["instance_sha256"], f"the {what}'s instance_sha256", instance_sha256(instance)
+    )

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..budget import hold, spend
 from ..graph import topological_order
-from ..values import LARGEST_COST, Rejected, fields, numbers, text
+from ..values import LARGEST_COST, Rejected, fields, numbers, require_text
 
 UNSUPPORTED = -1
 MOST_DEVICES = 64
@@ -55,9 +55,9 @@ def read_instance(document: dict[str, Any]) -> Instance:
     live = {"memory_model", *LIVE} if "memory_model" in document else set()
     document = fields(document, "the instance", {*Instance._fields} - {*LIVE} | live)
     if live:
-        text(document["memory_model"], "memory_model of the instance", "parameters+live")
+        require_text(document["memory_model"], "memory_model of the instance", "parameters+live")
     if document["transfers"] != "per-edge":
-        text(document["transfers"], "transfers of the instance", "per-tensor")
+        require_text(document["transfers"], "transfers of the instance", "per-tensor")
     memory, capacity = (
         numbers(document[name], f"{name} of the instance", 0, LARGEST_COST)
         for name in ("memory", "capacity")

@@ -149,6 +149,7 @@ def test_ends_in_time(
     assert search.FOUND in ends
 
 
+@pytest.mark.slow
 def test_trees_that_take_too_long_are_given_up(
     monkeypatch: pytest.MonkeyPatch, random_graph: Callable[..., PipelineGraph]
 ) -> None:

@@ -341,6 +341,7 @@ def test_a_known_partition_is_not_searched_again(
     method.run(sample, Budget(0.0), 0, Recorder(), shared=SharedWeights(start))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nodes", "is_walked"), [(60, True), (59, False)])
 def test_packing_begins_with_walks_where_stages_are_large(
     monkeypatch: pytest.MonkeyPatch,
