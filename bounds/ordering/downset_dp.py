@@ -32,8 +32,8 @@ KIND = "section-search/1"
 # Factor of the width from one round to the next.
 WIDENING = 16
 
-# Part of the time for breakpoints, and of the time left for cuts behind them.
-FOR_BREAKPOINTS = 0.3
+# Part of the time for stops, and of the time left for cuts behind them.
+FOR_STOPS = 0.3
 FOR_CUTS = 0.4
 
 # Part of the memory for the level that is being filled.
@@ -98,7 +98,7 @@ class DownsetSearch:
         self._plan = Plan(read, instance.graph.dag.topological_order.tolist())
         self._plan.find_forced()
         if not self._is_peak:
-            self._plan.find_slopes(budget.part(FOR_BREAKPOINTS).is_spent)
+            self._plan.find_slopes(budget.part(FOR_STOPS).is_spent)
         self._sections = [_Section(part, self._is_peak) for part in self._plan.sections()]
 
     @property

@@ -93,7 +93,7 @@ def run(
     with suppress(UnsupportedError):
         separation.run(instance, budget, seed, best)
     # Then tensors wait for long, as in training, and `pivot-tree` takes part.
-    is_separated = best.certified > 1.05 * mean
+    has_long_tensors = best.certified > 1.05 * mean
     # A method may refuse the graph: too many down-sets, or beyond the checker's limits. Where
     # `ideal-dp` applies, it usually takes far less than half of the time.
     with suppress(UnsupportedError):
@@ -112,15 +112,15 @@ def run(
     def tables(graph: PipelineGraph, budget: Budget) -> ShareTable:
         return growing(graph).until(budget)
 
-    if is_long and is_separated:
+    if is_long and has_long_tensors:
         # With many stages, the bound of one node may be the best, and takes hardly any time.
         minimum_cuts.run_node_cut(instance, budget, seed, best)
     if not is_long:
         share.run(instance, budget, seed, best, tables=tables)
     start = start_from_quick_partition(instance, seed, budget, best)
     # Then transfers outweigh work.
-    is_far = best.objective >= 1.3 * best.certified
-    names = _names(instance, is_long, is_separated, is_far, settings)
+    transfers_dominate = best.objective >= 1.3 * best.certified
+    names = _names(instance, is_long, has_long_tensors, transfers_dominate, settings)
     shared = SharedWeights(start)
     methods = {name: _run(name, instance, seed, tables, shared) for name in names}
     turns = TURNS_ON_LONG_GRAPHS if is_long else TURNS
@@ -132,22 +132,22 @@ def run(
 def _names(
     instance: PipelineInstance,
     is_long: bool,
-    is_separated: bool,
-    is_far: bool,
+    has_long_tensors: bool,
+    transfers_dominate: bool,
     settings: CertifySettings,
 ) -> tuple[str, ...]:
     """Return the methods that may suit a graph, those expected to prove most first."""
     if is_long:
-        first = ("pivot-tree", "reach") if is_separated else ("reach",)
+        first = ("pivot-tree", "reach") if has_long_tensors else ("reach",)
         return (*first, "share", "mip-tree", "packing")
-    most_edges = settings.most_edges_far if is_far else settings.most_edges
+    most_edges = settings.most_edges_far if transfers_dominate else settings.most_edges
     dag = instance.graph.dag
     has_many_edges = dag.edges > most_edges * instance.k
     is_dense = dag.edges > settings.dense * math.comb(dag.nodes, 2)
     if_many_edges = ("cut-tree",) if has_many_edges else ()
     if instance.k <= 3:
         most = "mip-tree", "packing", *if_many_edges
-    elif is_far or is_dense or instance.k > 4:
+    elif transfers_dominate or is_dense or instance.k > 4:
         most = *if_many_edges, "packing", "mip-tree"
     else:
         most = "packing", *if_many_edges, "mip-tree"
