@@ -17,7 +17,7 @@ SLICE_POTENTIALS = Method(
     summary="Least times of operators by width, with potentials passed between neighbours.",
     run=Deferred("boundmark.bounds.slicing.slice_potentials:run"),
     params={"classes": 0},
-    version=2,
+    version=3,
 )
 
 SLICE_MEMORY = Method(
@@ -27,7 +27,7 @@ SLICE_MEMORY = Method(
     summary="The same as slice-potentials, over the widths for which devices have memory.",
     run=Deferred("boundmark.bounds.slicing.slice_potentials:run_with_memory"),
     params={"classes": 0},
-    version=2,
+    version=3,
 )
 
 METHODS: tuple[Method, ...] = (

@@ -53,6 +53,10 @@ MOST_PASSES = 60
 # Entries of the tables of all operators: a second or two, to check as well.
 MOST_ENTRIES = 300_000
 
+# Part of the time left that their tables, one pass and what it proves may take, by the seconds for
+# each entry that those of the first bound took: a pass looks at no clock.
+FOR_TABLES = 0.8
+
 
 @dataclass(frozen=True)
 class PotentialSettings:
@@ -165,7 +169,14 @@ def _report(
         first = all_begins(instance, settings.first_classes, settings)
         begins = all_begins(instance, classes, settings)
         if max(map(len, first)) < max(map(len, begins)):
+            began = budget.spent()
             improve_with(first, 0)
+            if not classes:
+                seconds = max(1e-9, budget.spent() - began) / _class_entries(instance, first)
+                entries = min(MOST_ENTRIES, int(FOR_TABLES * budget.remaining() / seconds))
+                begins = all_begins(instance, 0, settings, entries)
+                if begins == first or _class_entries(instance, begins) > entries:
+                    return
         improve_with(begins, MOST_PASSES)
     except checker.TooLarge as error:
         raise UnsupportedError("the model is too large for the checker.") from error
@@ -374,7 +385,10 @@ def _least_sum(choice: tuple[float, list[Row]], added: list[Row], place: int) ->
 
 
 def all_begins(
-    instance: SlicingInstance, count: int, settings: PotentialSettings = PotentialSettings()
+    instance: SlicingInstance,
+    count: int,
+    settings: PotentialSettings = PotentialSettings(),
+    entries: int = MOST_ENTRIES,
 ) -> list[list[int]]:
     """Return the least width of each class of each operator.
 
@@ -382,13 +396,15 @@ def all_begins(
     ----------
     count
         Of classes of an operator, at most; 0 for the most for which tables are small enough.
+    entries
+        Of the tables of all operators, at most; the fewest classes may have more.
     """
     for choice in (count,) if count else settings.choices:
         begins = [
             class_begins(length, instance.graph.devices, choice)
             for length in instance.graph.length.tolist()
         ]
-        if _class_entries(instance, begins) <= MOST_ENTRIES:
+        if _class_entries(instance, begins) <= entries:
             break
     return begins
 
