@@ -18,7 +18,7 @@ from boundmark.benchmarks.grading.solution_file import (
 )
 from boundmark.benchmarks.library import Library, usual_library
 from boundmark.benchmarks.model import choose, load
-from boundmark.benchmarks.portfolio import MethodPlan, SolvingOptions
+from boundmark.benchmarks.rounds import MethodPlan, SolvingOptions
 from boundmark.benchmarks.settings import (
     LARGEST_SEED,
     LONGEST_SECONDS,

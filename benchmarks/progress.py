@@ -18,7 +18,7 @@ from rich.text import Text
 
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
-from boundmark.benchmarks.portfolio import Portfolio
+from boundmark.benchmarks.rounds import Rounds
 from boundmark.benchmarks.terminal import printable
 
 REFRESHES_A_SECOND = 4
@@ -27,27 +27,27 @@ REFRESHES_A_SECOND = 4
 class _Lines:
     """Lines of progress, drawn anew whenever the terminal asks; finished rounds keep their line."""
 
-    def __init__(self, portfolio: Portfolio) -> None:
-        self._portfolio = portfolio
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
         self._lines: dict[int, Text] = {}
 
     def __rich__(self) -> Group:
-        number = self._portfolio.round
+        number = self._rounds.round
         if number:
-            self._lines[number] = Text(line_of(self._portfolio), no_wrap=True, overflow="ellipsis")
+            self._lines[number] = Text(line_of(self._rounds), no_wrap=True, overflow="ellipsis")
         return Group(*self._lines.values())
 
 
-def line_of(portfolio: Portfolio) -> str:
+def line_of(rounds: Rounds) -> str:
     """Return the line of a round: incumbent, bound, gap, time left, methods that run."""
-    upper, lower = portfolio.objective, portfolio.bound
+    upper, lower = rounds.objective, rounds.bound
     parts = [
-        f"round {portfolio.round}/{portfolio.rounds}",
+        f"round {rounds.round}/{rounds.most}",
         f"best {'-' if upper is None else f'{upper:,}'}",
         f"bound {'-' if lower is None else f'{lower:,}'}",
         f"gap {f'{upper / lower - 1:.2%}' if upper is not None and lower else '-'}",
-        f"{portfolio.clock.remaining():.0f} s left",
-        printable(", ".join(portfolio.running)) or "checking",
+        f"{rounds.clock.remaining():.0f} s left",
+        printable(", ".join(rounds.running)) or "checking",
     ]
     return "  ".join(parts)
 
@@ -66,12 +66,12 @@ def is_live(console: Console) -> bool:
 
 
 @contextmanager
-def live_lines(console: Console, portfolio: Portfolio) -> Iterator[None]:
+def live_lines(console: Console, rounds: Rounds) -> Iterator[None]:
     """Show a live line per round on a terminal or in a notebook; nothing elsewhere."""
     if console.quiet or not is_live(console):
         yield
         return
-    lines = _Lines(portfolio)
+    lines = _Lines(rounds)
     with Live(lines, console=console,
               refresh_per_second=REFRESHES_A_SECOND):  # fmt: skip
         yield

@@ -21,7 +21,7 @@ from boundmark.benchmarks.interruption import (
 )
 from boundmark.benchmarks.library.known import KnownResults, known_results
 from boundmark.benchmarks.planning import PlannedTask
-from boundmark.benchmarks.portfolio import MethodPlan, Portfolio, SolvingOptions
+from boundmark.benchmarks.rounds import MethodPlan, Rounds, SolvingOptions
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
@@ -63,45 +63,45 @@ def solve(
         if settled is not None:
             return settled, None
     folder = options.out
-    portfolio = _portfolio(source, options, given, known)
+    rounds = _rounds(source, options, given, known)
     ended: Ended = []
     unchecked = ""
     try:
-        with ending_gently(portfolio.stop) as set_clock:
-            portfolio.on_begin = set_clock
-            _run_immediate(portfolio, source, ended)
+        with ending_gently(rounds.stop) as set_clock:
+            rounds.on_begin = set_clock
+            _run_immediate(rounds, source, ended)
             with _keeping(source, folder, ended) as keep:
-                _run_others(portfolio, source, options, keep)
+                _run_others(rounds, source, options, keep)
     except TimeIsUpError:
         unchecked = "what it found was not checked, because the time was up"
     except KeyboardInterrupt as error:
-        portfolio.stop(reason_of(error))
+        rounds.stop(reason_of(error))
         unchecked = f"what it found was not checked, because {reason_of(error)}"
-    is_interrupted = portfolio.why_stopped in INTERRUPTIONS
+    is_interrupted = rounds.why_stopped in INTERRUPTIONS
     if folder is not None:
-        results = _stored_results(source, folder, portfolio.tried)
+        results = _stored_results(source, folder, rounds.tried)
     else:
         results = [_Result.of_outcome(outcome) for _, outcome in ended]
         if is_interrupted and options.keeps_interrupted:
             folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
             with _keeping(source, folder, ended):
                 pass
-    answer = _best(source, results, portfolio.immediate_names, portfolio.clock.spent())
+    answer = _best(source, results, rounds.immediate_names, rounds.clock.spent())
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
-    unfinished = [f"{name}: not run, because {why}" for name, why in portfolio.not_run()]
+    unfinished = [f"{name}: not run, because {why}" for name, why in rounds.not_run()]
     if unchecked:
-        unfinished += [f"{name}: {unchecked}" for name in portfolio.running]
+        unfinished += [f"{name}: {unchecked}" for name in rounds.running]
     failures = (*answer.failures, *unfinished)
     return replace(answer, failures=failures, interrupted=is_interrupted), folder
 
 
-def _portfolio(
+def _rounds(
     source: NamedInstance,
     options: SolvingOptions,
     given: "GivenSolution | None",
     known: KnownResults | None,
-) -> Portfolio:
+) -> Rounds:
     """Return the methods of a search, with what is known before it begins."""
     plan = options.plan or MethodPlan.of(problems()[source.instance.problem], options.methods)
     stored = None
@@ -111,7 +111,7 @@ def _portfolio(
         stored = ResultStore.create_or_open(options.out).results()
         stored = stored[stored["instance_sha256"] == source.instance.sha256]
     costs = [one.objective for one in (given, known) if one and one.objective is not None]
-    return Portfolio(
+    return Rounds(
         source,
         plan,
         options,
@@ -121,14 +121,14 @@ def _portfolio(
     )
 
 
-def _run_immediate(portfolio: Portfolio, source: NamedInstance, ended: Ended) -> None:
+def _run_immediate(rounds: Rounds, source: NamedInstance, ended: Ended) -> None:
     """Run the immediate methods in this process, and append their outcomes."""
     from boundmark.benchmarks.execution.in_process import run_here
 
-    for planned in portfolio.immediate_tasks():
+    for planned in rounds.immediate_tasks():
         method = find("method", planned.task.method, methods(planned.task.problem))
         ended.append((planned, run_here(planned.task, method, source.instance)))
-        portfolio.finished(*ended[-1])
+        rounds.finished(*ended[-1])
 
 
 @contextmanager
@@ -151,13 +151,13 @@ def _keeping(
 
 
 def _run_others(
-    portfolio: Portfolio,
+    rounds: Rounds,
     source: NamedInstance,
     options: SolvingOptions,
     keep: Callable[[Ended], None],
 ) -> None:
     """Run all methods that are not immediate, unless the optimum is proven."""
-    if portfolio.is_proven or portfolio.why_stopped or not portfolio.to_come:
+    if rounds.is_proven or rounds.why_stopped or not rounds.to_come:
         return
     from boundmark.benchmarks.execution.engine import LocalEngine
     from boundmark.benchmarks.kernels import compile_kernels
@@ -166,42 +166,42 @@ def _run_others(
     console = progress_console(options.quiet)
     compile_kernels(console, source.instance.problem)
     # No more processes than there are methods to run in them.
-    workers = min(options.workers, sum(map(len, portfolio.to_come)))
+    workers = min(options.workers, sum(map(len, rounds.to_come)))
     engine = LocalEngine(workers, checks_beside=True)
-    engine.start(source.instance.problem, portfolio.to_come[0])
+    engine.start(source.instance.problem, rounds.to_come[0])
     content = canonical_json(source.instance.to_json()).encode()
     by_id: dict[str, PlannedTask] = {}
 
     def tasks() -> Iterator[Task]:
-        for planned in portfolio.tasks():
+        for planned in rounds.tasks():
             by_id[planned.task.task_id] = planned
             yield planned.task
 
     def on_outcomes(outcomes: Sequence[Outcome]) -> None:
         try:
-            items = [(by_id[one.task.task_id], _amended(one, portfolio)) for one in outcomes]
+            items = [(by_id[one.task.task_id], _amended(one, rounds)) for one in outcomes]
             keep(items)
             for item in items:
-                portfolio.finished(*item)
-                if portfolio.is_proven and portfolio.running and not portfolio.why_stopped:
-                    portfolio.stop(PROVEN)
+                rounds.finished(*item)
+                if rounds.is_proven and rounds.running and not rounds.why_stopped:
+                    rounds.stop(PROVEN)
                     end_running_methods()
         except BaseException:
             # The tasks must come to their end.
-            portfolio.stop("an outcome could not be stored")
+            rounds.stop("an outcome could not be stored")
             raise
 
-    with closing(engine), live_lines(console, portfolio):
+    with closing(engine), live_lines(console, rounds):
         engine.run(tasks(), lambda sha256: content, on_outcomes)
 
 
-def _amended(outcome: Outcome, portfolio: Portfolio) -> Outcome:
+def _amended(outcome: Outcome, rounds: Rounds) -> Outcome:
     """Return an outcome with the reason why its method was killed, which only the search knows."""
     from boundmark.benchmarks.execution.fork_server import UNCHECKED
 
     is_killed = outcome.exit_signal == signal.SIGKILL and outcome.status_detail != UNCHECKED
-    if portfolio.why_stopped and is_killed:
-        detail = ended_because(portfolio.why_stopped)
+    if rounds.why_stopped and is_killed:
+        detail = ended_because(rounds.why_stopped)
         return replace(outcome, status="timeout", status_detail=detail)
     return outcome
 

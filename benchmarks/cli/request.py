@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
     from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.library import Library
-    from boundmark.benchmarks.portfolio import MethodPlan
+    from boundmark.benchmarks.rounds import MethodPlan
     from boundmark.benchmarks.settings import RunSettings
     from boundmark.benchmarks.several_costs import CommonAnswer
     from boundmark.benchmarks.suite import NamedInstance
@@ -284,7 +284,7 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    from boundmark.benchmarks.portfolio import SolvingOptions
+    from boundmark.benchmarks.rounds import SolvingOptions
     from boundmark.benchmarks.solving import solve
 
     options = SolvingOptions(

@@ -16,8 +16,8 @@ from boundmark.benchmarks.grading.solution_file import (
     read_solution_file,
 )
 from boundmark.benchmarks.model import Choice, Model, choose
-from boundmark.benchmarks.portfolio import MethodPlan
 from boundmark.benchmarks.presentation import presentation_of
+from boundmark.benchmarks.rounds import MethodPlan
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods, problems

@@ -6,7 +6,7 @@ import pytest
 from chains import chain
 from command_line import Boundmark
 
-from boundmark.benchmarks.portfolio import MethodPlan, SolvingOptions
+from boundmark.benchmarks.rounds import MethodPlan, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.solving import solve
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance

@@ -1,4 +1,4 @@
-"""A portfolio of methods that run in rounds, each with its share of the time that is left."""
+"""Rounds of methods about one instance, each with its share of the time that is left."""
 
 import itertools
 import json
@@ -143,7 +143,7 @@ class SolvingOptions:
     keeps_interrupted: bool = False
 
 
-class Portfolio:
+class Rounds:
     """Hands out tasks until the optimum is proven or the time is up; threads may share it.
 
     Each round starts when all tasks before it have ended. A task's limit is its share of the time
@@ -210,7 +210,7 @@ class Portfolio:
         self.why_stopped = ""
 
     @property
-    def rounds(self) -> int:
+    def most(self) -> int:
         """Number of rounds that there are at most."""
         return len(self._rounds)
 

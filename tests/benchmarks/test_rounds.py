@@ -10,7 +10,7 @@ import pytest
 from chains import chain
 
 from boundmark.benchmarks.execution.in_process import run_here
-from boundmark.benchmarks.portfolio import MethodPlan, Portfolio, SolvingOptions
+from boundmark.benchmarks.rounds import MethodPlan, Rounds, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
@@ -33,25 +33,25 @@ def rounds(
     stored: pd.DataFrame = NOTHING,
     started: float | None = None,
     **more: Any,
-) -> Portfolio:
+) -> Rounds:
     """Return two rounds of methods on a chain, with two at a time."""
     clock = StoppedClock(seconds) if started is None else WallClock(seconds, started)
     source = NamedInstance("file", "chain", chain(5, 2))
     plan = MethodPlan((), tuple(tuple(map(MethodChoice.of, names)) for names in NAMES))
     settings = RunSettings(seconds, 2**30)
     options = SolvingOptions(plan, settings, clock, 2)
-    return Portfolio(source, plan, options, stored=stored, **more)
+    return Rounds(source, plan, options, stored=stored, **more)
 
 
 def test_shares_add_up() -> None:
     """Two at a time: the first round takes half of the time at most, the second the rest."""
-    portfolio = rounds()
-    tasks = portfolio.tasks()
+    search = rounds()
+    tasks = search.tasks()
     limits = []
     for _ in range(3):
         task = next(tasks).task
         limits.append(task.time_limit_seconds)
-        portfolio.take(task.method, None, None)
+        search.take(task.method, None, None)
     # 10 s are kept for checks: half of what is left, in two waves.
     assert limits == pytest.approx([90 / 4, 90 / 2, 90 / 2])
     last = [next(tasks).task, next(tasks).task]
@@ -62,37 +62,37 @@ def test_shares_add_up() -> None:
 
 def test_a_round_waits_for_the_one_before() -> None:
     """The second round starts when the last method of the first has ended."""
-    portfolio = rounds()
-    tasks = portfolio.tasks()
+    search = rounds()
+    tasks = search.tasks()
     started = [next(tasks).task.method for _ in range(3)]
     found: list[str] = []
     thread = threading.Thread(target=lambda: found.append(next(tasks).task.method))
     thread.start()
     for name in started[:2]:
-        portfolio.take(name, None, None)
+        search.take(name, None, None)
     thread.join(0.2)
     assert thread.is_alive()
-    portfolio.take(started[2], None, None)
+    search.take(started[2], None, None)
     thread.join()
     assert found == ["certify"]
 
 
 def test_a_proof_ends_it() -> None:
     """No further round once the best solution is proven optimal; the user's own counts."""
-    portfolio = rounds(target=12)
-    tasks = portfolio.tasks()
+    search = rounds(target=12)
+    tasks = search.tasks()
     for bound in (11, 12, 7):
-        portfolio.take(next(tasks).task.method, 13, bound)
-    assert portfolio.is_proven
+        search.take(next(tasks).task.method, 13, bound)
+    assert search.is_proven
     assert next(tasks, None) is None
 
 
 def test_nothing_starts_late() -> None:
     """When the time is up, the rest is left out, by name."""
-    portfolio = rounds(seconds=1e-9, started=time.monotonic())
-    assert list(portfolio.tasks()) == []
+    search = rounds(seconds=1e-9, started=time.monotonic())
+    assert list(search.tasks()) == []
     names = ["mean-work", "max-work", "share", "certify", "memetic"]
-    assert portfolio.not_run() == [(name, "the time was up") for name in names]
+    assert search.not_run() == [(name, "the time was up") for name in names]
 
 
 @pytest.mark.parametrize(
@@ -110,36 +110,36 @@ def test_immediate_methods_get_more_time_if_they_need_it(
     """In the first round; what has ended by itself is not run again."""
     immediate = (MethodChoice.of("max-work"), MethodChoice.of("mean-work"))
     plan = MethodPlan(immediate, ((MethodChoice.of("share"),),))
-    portfolio = Portfolio(
+    search = Rounds(
         NamedInstance("file", "chain", chain(5, 2)),
         plan,
         SolvingOptions(plan, RunSettings(100.0, 2**30), StoppedClock(100.0), 1),
         stored=NOTHING,
     )
-    for planned in portfolio.immediate_tasks():
+    for planned in search.immediate_tasks():
         method = MethodChoice.of(planned.task.method).method
         outcome = run_here(planned.task, method, chain(5, 2))
-        portfolio.finished(
+        search.finished(
             planned,
             replace(outcome, status=status, wall_seconds=seconds, bound_certified=bound),
         )
     found = {}
-    for one in portfolio.tasks():
+    for one in search.tasks():
         found[one.task.method] = one.task.time_limit_seconds
-        portfolio.take(one.task.method, None, None)
+        search.take(one.task.method, None, None)
     assert found == limits
 
 
 def test_stopping_wakes_who_waits() -> None:
     """Nobody waits for the end of a round after Ctrl-C."""
-    portfolio = rounds()
-    tasks = portfolio.tasks()
+    search = rounds()
+    tasks = search.tasks()
     for _ in range(3):
         next(tasks)
     ended: list[Any] = []
     thread = threading.Thread(target=lambda: ended.append(next(tasks, None)))
     thread.start()
-    portfolio.stop("Ctrl-C")
+    search.stop("Ctrl-C")
     thread.join(30)
     assert ended == [None]
 
@@ -165,7 +165,7 @@ def test_what_is_stored_is_not_run_again(changes: dict[str, Any], is_known: bool
         "wall_seconds": 0.1, "time_limit_seconds": 20.0, "objective": None, "bound_certified": 6,
     }  # fmt: skip
     stored = pd.DataFrame([{**row, **changes}])
-    portfolio = rounds(1000.0, stored)
-    first = next(portfolio.tasks()).task.method
+    search = rounds(1000.0, stored)
+    first = next(search.tasks()).task.method
     assert (first != "mean-work") == is_known
-    assert portfolio.bound == (6 if is_known else None)
+    assert search.bound == (6 if is_known else None)
