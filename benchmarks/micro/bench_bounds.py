@@ -7,11 +7,11 @@ import numpy as np
 from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
-from boundmark.bounds.pipeline import separation
+from boundmark.bounds.pipeline import forced_transfer
+from boundmark.bounds.pipeline.fractional_load import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
-from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
-from boundmark.bounds.pipeline.tower_dp import TowerSearch, towers
-from boundmark.bounds.pipeline.trees.pivot_tree import Positions, widest_span
+from boundmark.bounds.pipeline.trees.anchor_tree import Positions, widest_span
+from boundmark.bounds.pipeline.two_branch_dp import TowerSearch, towers
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights.cut_tree import WHOLE
 from boundmark.bounds.pipeline.weights.cut_trees import (
@@ -88,7 +88,7 @@ class ShareProofs:
         assert isinstance(instance, PipelineInstance)
         self.instance = instance
         self.table = share_table(instance.graph)
-        self.table.certificate(instance, "share")
+        self.table.certificate(instance, "fractional-load")
 
     def time_first_flows(self) -> None:
         table = replace(self.table, solver=MinimumCuts(self.instance.graph))
@@ -99,7 +99,7 @@ class ShareProofs:
 
 
 class Separation:
-    """The separation bound of training graphs, with k = 8."""
+    """The bound `forced-transfer` of training graphs, with k = 8."""
 
     param_names = ("graph",)
     params = ("gpt-2-training", "gpt-3-1.3b-training")
@@ -117,16 +117,16 @@ class Separation:
         """Keep the last and best bound."""
         self.best = bound.bound
 
-    def time_separation(self, graph: str) -> None:
-        separation.run(self.instance, Budget(60), 0, self)
+    def time_forced_transfer(self, graph: str) -> None:
+        forced_transfer.run(self.instance, Budget(60), 0, self)
 
     def track_bound_over_mean_work(self, graph: str) -> float:
         """Return how many times the mean work is proven."""
-        separation.run(self.instance, Budget(60), 0, self)
+        forced_transfer.run(self.instance, Budget(60), 0, self)
         return self.best * 8 / float(self.instance.graph.work.sum())
 
 
-class PivotTree:
+class AnchorTree:
     """The first bounds of a training graph's pivot, with k = 4: one for each position at most."""
 
     timeout = 300
@@ -153,7 +153,7 @@ class PivotTree:
         return self._bound() * self.instance.k / float(self.instance.graph.work.sum())
 
 
-class TowerDp:
+class TwoBranchDp:
     """Pairs of down-sets of FLAVA's image and text encoders, in 16 stages; 1,178,005 is optimal."""
 
     timeout = 300

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -27,7 +27,7 @@ class Checker:
         graph = PipelineGraph.without_parameters(dag, *costs, tuple(map(str, range(nodes))))
         sample = PipelineInstance(graph, 8)
         self.instance = sample.to_json()
-        certificate = share_table(graph).certificate(sample, "share")
+        certificate = share_table(graph).certificate(sample, "fractional-load")
         self.certificate = json.loads(json.dumps(certificate.to_json()))
         partition = Partition(frozen(np.arange(nodes) * 8 // nodes))
         self.solution = solution_document(sample, partition, sample.objective(partition))

@@ -22,7 +22,7 @@ methods = [{methods}]
 
 SUITES = {
     "pipeline": (
-        ["mean-work", "node-cut", "share", "slicegraph", "brkga-100"],
+        ["mean-work", "node-cut", "fractional-load", "slicegraph", "brkga-100"],
         'dataset = "regal-style"\nmembers = ["erdos-renyi-1", "barabasi-albert-1", '
         '"watts-strogatz-1", "stochastic-block-1"]\nk = [4, 16]',
     ),

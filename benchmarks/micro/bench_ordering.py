@@ -1,4 +1,4 @@
-"""Execution orders: cuts and stops, dynamic programming over down-sets, the memory of an order."""
+"""Execution orders: cuts and breakpoints, dynamic programming over down-sets, memory."""
 
 from typing import Any
 

@@ -27,7 +27,7 @@ STAGES = (2, 4, 8, 16, 32)
 METHODS = (
     ("max-work", "bound", 0.6),
     ("node-cut", "bound", 0.5),
-    ("share", "bound", 0.2),
+    ("fractional-load", "bound", 0.2),
     ("packing", "bound", 0.1),
     ("uniform", "heuristic", 0.8),
     ("slicegraph", "heuristic", 0.3),

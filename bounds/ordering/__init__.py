@@ -22,7 +22,7 @@ DOWNSET_DP = Method(
     name="downset-dp",
     problem="ordering",
     kind="exact",
-    summary="Dynamic programming over down-sets between stops that optimal orders pass.",
+    summary="Dynamic programming over down-sets between breakpoints that optimal orders pass.",
     run=Deferred("boundmark.bounds.ordering.downset_dp:run"),
     params={"width": 1_000_000},
 )

@@ -1,9 +1,9 @@
 """`downset-dp`: dynamic programming over down-sets, section by section, ever wider.
 
-The order is cut at stops that some optimal order passes: operators that all others wait for or
-precede and, for the sum, the corners of the lower convex hull of what is in memory over the number
-of operators done ([SIDNEY75], there for jobs with weights). Each section is then searched level by
-level with a width that grows until the search is exact or the time is up.
+The order is cut at breakpoints that some optimal order passes: operators that all others wait for
+or precede and, for the sum, the corners of the lower convex hull of what is in memory over the
+number of operators done ([SIDNEY75], there for jobs with weights). Each section is then searched
+level by level with a width that grows until the search is exact or the time is up.
 """
 
 from collections.abc import Callable
@@ -32,8 +32,8 @@ KIND = "section-search/1"
 # Factor of the width from one round to the next.
 WIDENING = 16
 
-# Part of the time for stops, and of the time left for cuts behind them.
-FOR_STOPS = 0.3
+# Part of the time for breakpoints, and of the time left for cuts behind them.
+FOR_BREAKPOINTS = 0.3
 FOR_CUTS = 0.4
 
 # Part of the memory for the level that is being filled.
@@ -98,7 +98,7 @@ class DownsetSearch:
         self._plan = Plan(read, instance.graph.dag.topological_order.tolist())
         self._plan.find_forced()
         if not self._is_peak:
-            self._plan.find_slopes(budget.part(FOR_STOPS).is_spent)
+            self._plan.find_slopes(budget.part(FOR_BREAKPOINTS).is_spent)
         self._sections = [_Section(part, self._is_peak) for part in self._plan.sections()]
 
     @property
@@ -201,7 +201,7 @@ class DownsetSearch:
         certified = max(bounds) if self._is_peak else sum(bounds)
         payload = {
             "order": self._plan.order,
-            "stops": self._plan.stops,
+            "stops": self._plan.breakpoints,
             "cuts": [[operator, rows] for operator, rows in prices.items()],
             "searches": searches,
         }

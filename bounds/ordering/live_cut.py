@@ -38,7 +38,7 @@ def run(
             cuts = least_memory(part, budget.is_spent)
             prices.update(cuts.prices)
             total += sum(cuts.least)
-    forced = [stop for stop in plan.ends if 0 < stop < instance.nodes]
+    forced = [point for point in plan.ends if 0 < point < instance.nodes]
     payload = {"order": order, "forced": forced, "cuts": [[v, rows] for v, rows in prices.items()]}
     progress.bound(Certificate.of(instance, KIND, total, payload, "live-cut"))
 

@@ -25,7 +25,7 @@ def run(
     checked = checker.check_instance(instance.to_json())
     plan = Plan(checked, order)
     plan.find_forced()
-    forced = [stop for stop in plan.ends if 0 < stop < instance.nodes]
+    forced = [point for point in plan.ends if 0 < point < instance.nodes]
     payload = {"order": order, "forced": forced, "cuts": []}
     bound = live_cut(checked, payload)
     progress.bound(Certificate.of(instance, KIND, bound, payload, "operator-memory"))

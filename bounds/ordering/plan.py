@@ -1,4 +1,4 @@
-"""Stops: down-sets that some optimal order passes, and the sections between them."""
+"""Breakpoints: down-sets that some optimal order passes, and the sections between them."""
 
 import bisect
 import itertools
@@ -19,34 +19,34 @@ from boundmark.bounds.checker.ordering.section import (
 
 
 class Plan:
-    """A topological order with stops.
+    """A topological order with breakpoints.
 
     Attributes
     ----------
     order
-        A topological order; its first operators up to a stop are the stop's down-set.
+        A topological order; its first operators up to a breakpoint are the breakpoint's down-set.
     ends
-        The stops, with 0 and the number of operators.
-    stops
-        How the stops were found, as certificates say it.
+        The breakpoints, with 0 and the number of operators.
+    breakpoints
+        How the breakpoints were found, as certificates say it.
     """
 
     def __init__(self, instance: Instance, order: list[int]) -> None:
         self.instance = instance
         self.order, self._position = read_order(instance, order.copy(), "the order")
         self.ends = [0, len(order)]
-        self.stops: list[dict[str, Any]] = []
+        self.breakpoints: list[dict[str, Any]] = []
         self._live = live_after(instance, order)
 
     def _section(self, begin: int, end: int) -> Section:
         return section(self.instance, self.order, self._position, self._live[begin], begin, end)
 
     def sections(self) -> list[Section]:
-        """Return the sections between the stops."""
+        """Return the sections between the breakpoints."""
         return [self._section(begin, end) for begin, end in itertools.pairwise(self.ends)]
 
     def section_at(self, number: int) -> Section:
-        """Return one of the sections between the stops."""
+        """Return one of the sections between the breakpoints."""
         begin, end = self.ends[number : number + 2]
         return self._section(begin, end)
 
@@ -60,7 +60,7 @@ class Plan:
         self._live[begin:end] = _live_inside(self._section(begin, end))
 
     def find_forced(self, begin: int = 0, end: int | None = None) -> list[int]:
-        """Add the stops within a section that every order passes; return them."""
+        """Add the breakpoints within a section that every order passes; return them."""
         end = len(self.order) if end is None else end
         part = self._section(begin, end)
         found = []
@@ -71,12 +71,12 @@ class Plan:
                 found.append(begin + at)
         found.reverse()
         if found:
-            self.stops.append({"forced": found})
+            self.breakpoints.append({"forced": found})
             self.ends = sorted({*self.ends, *found})
         return found
 
     def find_slopes(self, is_spent: Callable[[], bool]) -> None:
-        """Add stops on the lower convex hull of L over the number of operators, and forced ones.
+        """Add breakpoints on the lower convex hull of L over the operators run, and forced ones.
 
         Only for the sum. A section with an operator that overwrites in some orders and not in
         others stays whole.
@@ -99,7 +99,7 @@ class Plan:
         for v, overwritten in enumerate(part.overwrites):
             if overwritten and may_overwrite(part, v) and not always_overwrites(part, v):
                 return []
-        # Imports what is compiled, and forced stops need nothing of it.
+        # Imports what is compiled, and forced breakpoints need nothing of it.
         from boundmark.bounds.ordering.section_network import SectionNetwork
 
         run, rise = end - begin, self._live[end] - self._live[begin]
@@ -110,7 +110,7 @@ class Plan:
         # Move the down-set to the front; keep the order otherwise.
         places = np.argsort(~side, kind="stable").tolist()
         self.reorder(bisect.bisect(self.ends, begin) - 1, places)
-        self.stops.append({"at": begin + size, "slope": [rise, run], "prices": prices})
+        self.breakpoints.append({"at": begin + size, "slope": [rise, run], "prices": prices})
         bisect.insort(self.ends, begin + size)
         return [begin + size]
 

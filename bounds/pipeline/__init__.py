@@ -26,21 +26,21 @@ NODE_CUT = Method(
     run=Deferred("boundmark.bounds.pipeline.minimum_cuts:run_node_cut"),
 )
 
-SHARE = Method(
-    name="share",
+FRACTIONAL_LOAD = Method(
+    name="fractional-load",
     problem="pipeline",
     kind="bound",
     summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.share:run"),
+    run=Deferred("boundmark.bounds.pipeline.fractional_load:run"),
     version=2,
 )
 
-SEPARATION = Method(
-    name="separation",
+FORCED_TRANSFER = Method(
+    name="forced-transfer",
     problem="pipeline",
     kind="bound",
     summary="The mean work, with transfers that no partition avoids as work.",
-    run=Deferred("boundmark.bounds.pipeline.separation:run"),
+    run=Deferred("boundmark.bounds.pipeline.forced_transfer:run"),
 )
 
 PACKING = Method(
@@ -71,12 +71,12 @@ MIP_TREE = Method(
     version=4,
 )
 
-PIVOT_TREE = Method(
-    name="pivot-tree",
+ANCHOR_TREE = Method(
+    name="anchor-tree",
     problem="pipeline",
     kind="bound",
     summary="Certified branch and bound for each position of the stage of one node.",
-    run=Deferred("boundmark.bounds.pipeline.trees.pivot_tree:run"),
+    run=Deferred("boundmark.bounds.pipeline.trees.anchor_tree:run"),
     seeded=True,
     version=3,
 )
@@ -90,21 +90,21 @@ IDEAL_DP = Method(
     params={"ideals": 200_000},
 )
 
-TOWER_DP = Method(
-    name="tower-dp",
+TWO_BRANCH_DP = Method(
+    name="two-branch-dp",
     problem="pipeline",
     kind="exact",
-    summary="Dynamic programming over pairs of down-sets, for graphs with two parallel towers.",
-    run=Deferred("boundmark.bounds.pipeline.tower_dp:run"),
+    summary="Dynamic programming over pairs of down-sets, for graphs with two parallel branches.",
+    run=Deferred("boundmark.bounds.pipeline.two_branch_dp:run"),
     seeded=True,
 )
 
-REACH = Method(
-    name="reach",
+PREFIX_BOUND = Method(
+    name="prefix-bound",
     problem="pipeline",
     kind="exact",
     summary="How far the first stages can get, step by step, each by branch and bound.",
-    run=Deferred("boundmark.bounds.pipeline.reach.method:run"),
+    run=Deferred("boundmark.bounds.pipeline.prefix_bound.method:run"),
     seeded=True,
     version=4,
 )
@@ -163,15 +163,15 @@ METHODS: tuple[Method, ...] = (
     MAX_WORK,
     MEAN_WORK,
     NODE_CUT,
-    SHARE,
-    SEPARATION,
+    FRACTIONAL_LOAD,
+    FORCED_TRANSFER,
     PACKING,
     CUT_TREE,
     MIP_TREE,
-    PIVOT_TREE,
+    ANCHOR_TREE,
     IDEAL_DP,
-    TOWER_DP,
-    REACH,
+    TWO_BRANCH_DP,
+    PREFIX_BOUND,
     CERTIFY,
     BOTTLENECK,
     BOTTLENECK_GUESS,

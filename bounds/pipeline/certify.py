@@ -1,10 +1,10 @@
-"""`certify`: the best certificate in the time given, by methods that take turns.
+"""`certify`: a time-sharing portfolio of the bounds of this problem.
 
-`mean-work`, `separation`, `ideal-dp` and `tower-dp` come first: they take hardly any time where
-they do not apply, and often have the optimum in seconds where they do. Then all methods that may
-suit the graph take turns (see `boundmark.bounds.portfolio`), and the one whose bound promises most
-gets most of the time. Only what is better than everything before is reported, and nothing is begun
-once the best bound is the cost of the best partition, or of one that is known.
+`mean-work`, `forced-transfer`, `ideal-dp` and `two-branch-dp` come first: they take hardly any time
+where they do not apply, and often have the optimum in seconds where they do. Then all methods that
+may suit the graph take turns (see `boundmark.bounds.portfolio`): the one with the smallest
+extrapolated gap runs next. Only what is better than everything before is reported, and nothing is
+begun once the best bound is the cost of the best partition, or of one that is known.
 """
 
 import math
@@ -15,17 +15,17 @@ from functools import cache, partial
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline import (
+    forced_transfer,
+    fractional_load,
     ideal_dp,
     minimum_cuts,
-    separation,
-    share,
-    tower_dp,
+    two_branch_dp,
     work,
 )
+from boundmark.bounds.pipeline.fractional_load import GrowingTable, ShareTable
+from boundmark.bounds.pipeline.prefix_bound import method as prefix_bound
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
-from boundmark.bounds.pipeline.reach import method as reach
-from boundmark.bounds.pipeline.share import GrowingTable, ShareTable
-from boundmark.bounds.pipeline.trees import mip_tree, pivot_tree
+from boundmark.bounds.pipeline.trees import anchor_tree, mip_tree
 from boundmark.bounds.pipeline.weights import cut_tree, packing
 from boundmark.bounds.pipeline.weights.packing import PackingSettings
 from boundmark.bounds.pipeline.weights.set_weights import SharedWeights
@@ -91,8 +91,8 @@ def run(
     work.run_mean_work(instance, budget, seed, best)
     mean = best.certified
     with suppress(UnsupportedError):
-        separation.run(instance, budget, seed, best)
-    # Then tensors wait for long, as in training, and `pivot-tree` takes part.
+        forced_transfer.run(instance, budget, seed, best)
+    # Then tensors wait for long, as in training, and `anchor-tree` takes part.
     has_long_tensors = best.certified > 1.05 * mean
     # A method may refuse the graph: too many down-sets, or beyond the checker's limits. Where
     # `ideal-dp` applies, it usually takes far less than half of the time.
@@ -100,9 +100,9 @@ def run(
         ideal_dp.run(instance, budget.part(0.5), seed, best, ideals=ideals)
     if best.is_proven or budget.is_spent():
         return
-    # Where `tower-dp` applies, nothing else proves as much.
+    # Where `two-branch-dp` applies, nothing else proves as much.
     with suppress(UnsupportedError):
-        tower_dp.run(instance, budget.part(0.8), seed, best)
+        two_branch_dp.run(instance, budget.part(0.8), seed, best)
     if best.is_proven or budget.is_spent():
         return
     # Models have 1 to 3 nodes for each node of a longest path, random graphs 5 and more.
@@ -116,7 +116,7 @@ def run(
         # With many stages, the bound of one node may be the best, and takes hardly any time.
         minimum_cuts.run_node_cut(instance, budget, seed, best)
     if not is_long:
-        share.run(instance, budget, seed, best, tables=tables)
+        fractional_load.run(instance, budget, seed, best, tables=tables)
     start = start_from_quick_partition(instance, seed, budget, best)
     # Then transfers outweigh work.
     transfers_dominate = best.objective >= 1.3 * best.certified
@@ -138,8 +138,8 @@ def _names(
 ) -> tuple[str, ...]:
     """Return the methods that may suit a graph, those expected to prove most first."""
     if is_long:
-        first = ("pivot-tree", "reach") if has_long_tensors else ("reach",)
-        return (*first, "share", "mip-tree", "packing")
+        first = ("anchor-tree", "prefix-bound") if has_long_tensors else ("prefix-bound",)
+        return (*first, "fractional-load", "mip-tree", "packing")
     most_edges = settings.most_edges_far if transfers_dominate else settings.most_edges
     dag = instance.graph.dag
     has_many_edges = dag.edges > most_edges * instance.k
@@ -151,23 +151,23 @@ def _names(
         most = *if_many_edges, "packing", "mip-tree"
     else:
         most = "packing", *if_many_edges, "mip-tree"
-    return (*most, "reach")
+    return (*most, "prefix-bound")
 
 
 def _run(
     name: str,
     instance: PipelineInstance,
     seed: int,
-    tables: share.Tables,
+    tables: fractional_load.Tables,
     shared: SharedWeights,
 ) -> Run:
     """Return a method with all but budget and progress."""
     runs: dict[str, Callable[..., None]] = {
-        "share": partial(share.run, tables=tables),
+        "fractional-load": partial(fractional_load.run, tables=tables),
         "packing": partial(packing.run, tables=tables, settings=EARLY_PACKING, shared=shared),
         "cut-tree": partial(cut_tree.run, tables=tables, shared=shared),
         "mip-tree": partial(mip_tree.run, tables=tables),
-        "reach": reach.run,
-        "pivot-tree": pivot_tree.run,
+        "prefix-bound": prefix_bound.run,
+        "anchor-tree": anchor_tree.run,
     }
     return lambda budget, best: runs[name](instance, budget, seed, best)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundmark.bounds.pipeline.share import ShareTable
+from boundmark.bounds.pipeline.fractional_load import ShareTable
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline.graph import PipelineGraph

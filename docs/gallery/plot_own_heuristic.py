@@ -25,7 +25,7 @@ names = ["squeezenet", "alexnet", "inception-v1", "resnet50"]
 found = boundmark.benchmark(
     equal_work,
     [boundmark.load(f"onnx-light/{name}") for name in names],
-    against=["uniform", "slicegraph", "reach"],
+    against=["uniform", "slicegraph", "prefix-bound"],
     k=4,
     quiet=True,
 )

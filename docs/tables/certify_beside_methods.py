@@ -20,8 +20,8 @@ METHODS = (
     "packing",
     "cut-tree",
     "mip-tree",
-    "reach",
-    "pivot-tree",
+    "prefix-bound",
+    "anchor-tree",
 )
 
 # By how much more than `certify` a method has to prove to be counted, as a part.

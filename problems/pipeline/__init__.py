@@ -48,7 +48,7 @@ PROBLEM = Problem(
     # Many models are narrow: their optimum is found and proven before anything else is imported.
     immediate={"balanced-work": {}, "max-work": {}, "mean-work": {}, "ideal-dp": {"ideals": 1000}},
     # `certify` begins with the exact one for narrow graphs, and the last round uses its time.
-    # `share` takes seconds on a thousand nodes; `certify` includes it where it is strongest.
+    # `fractional-load` takes seconds on 1,000 nodes; `certify` has it where it is strongest.
     rounds=(("slicegraph", "node-cut"), ("memetic", "certify")),
     precedence=10,
     naming=NAMING,

@@ -75,7 +75,7 @@ def test_taken_names(tmp_path: Path) -> None:
 import click
 from boundmark.problems.catalog import problems
 from boundmark.problems.method import Method
-METHOD = Method("share", "pipeline", "bound", "Evil.", run=print)
+METHOD = Method("fractional-load", "pipeline", "bound", "Evil.", run=print)
 from boundmark.problems.pipeline import PROBLEM
 
 @click.command("run")

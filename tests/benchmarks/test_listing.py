@@ -9,7 +9,7 @@ from command_line import Boundmark
 @pytest.mark.parametrize(
     ("command", "key", "expected"),
     [
-        ("methods", "method", {"share", "brkga-10000", "pipedream", "ideal-dp"}),
+        ("methods", "method", {"fractional-load", "brkga-10000", "pipedream", "ideal-dp"}),
         ("datasets", "data set", {"onnx-light", "pipedream", "regal-style"}),
         ("suites", "suite", {"demo", "smoke", "nightly"}),
     ],

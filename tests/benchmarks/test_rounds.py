@@ -17,7 +17,7 @@ from boundmark.benchmarks.wall_clock import WallClock
 from boundmark.reports.stored.schema import RESULTS, Status
 
 NOTHING = pd.DataFrame(columns=RESULTS.names)
-NAMES = (("mean-work", "max-work", "share"), ("certify", "memetic"))
+NAMES = (("mean-work", "max-work", "fractional-load"), ("certify", "memetic"))
 
 
 class StoppedClock(WallClock):
@@ -91,17 +91,17 @@ def test_nothing_starts_late() -> None:
     """When the time is up, the rest is left out, by name."""
     search = rounds(seconds=1e-9, started=time.monotonic())
     assert list(search.tasks()) == []
-    names = ["mean-work", "max-work", "share", "certify", "memetic"]
+    names = ["mean-work", "max-work", "fractional-load", "certify", "memetic"]
     assert search.not_run() == [(name, "the time was up") for name in names]
 
 
 @pytest.mark.parametrize(
     ("status", "seconds", "bound", "limits"),
     [
-        ("timeout", 2.0, 1, {"share": 30.0, "max-work": 45.0, "mean-work": 90.0}),
-        ("ok", 1.5, 1, {"share": 45.0, "mean-work": 90.0}),
-        ("ok", 1.5, None, {"share": 30.0, "max-work": 45.0, "mean-work": 90.0}),
-        ("ok", 0.1, None, {"share": 90.0}),
+        ("timeout", 2.0, 1, {"fractional-load": 30.0, "max-work": 45.0, "mean-work": 90.0}),
+        ("ok", 1.5, 1, {"fractional-load": 45.0, "mean-work": 90.0}),
+        ("ok", 1.5, None, {"fractional-load": 30.0, "max-work": 45.0, "mean-work": 90.0}),
+        ("ok", 0.1, None, {"fractional-load": 90.0}),
     ],
 )
 def test_immediate_methods_get_more_time_if_they_need_it(
@@ -109,7 +109,7 @@ def test_immediate_methods_get_more_time_if_they_need_it(
 ) -> None:
     """In the first round; what has ended by itself is not run again."""
     immediate = (MethodChoice.of("max-work"), MethodChoice.of("mean-work"))
-    plan = MethodPlan(immediate, ((MethodChoice.of("share"),),))
+    plan = MethodPlan(immediate, ((MethodChoice.of("fractional-load"),),))
     search = Rounds(
         NamedInstance("file", "chain", chain(5, 2)),
         plan,

@@ -17,7 +17,7 @@ KEYS = {
     "instance_sha256", "problem", "objective", "certified_bound", "claimed_bound", "gap",
     "optimal", "method", "solution", "certificate", "seconds",
 }  # fmt: skip
-QUICK = ("--method", "slicegraph", "--method", "share")
+QUICK = ("--method", "slicegraph", "--method", "fractional-load")
 
 
 def test_json_object_can_be_checked(boundmark: Boundmark, tmp_path: Path) -> None:

@@ -46,13 +46,13 @@ def test_suite_says_what_it_says() -> None:
 
 def test_instances_can_have_methods_of_their_own() -> None:
     """They are added to the suite's, for the instances of that group only."""
-    text = VALID + 'methods = ["share"]\n[[instances]]\ndataset = "onnx-light"\nk = [2]\n'
+    text = VALID + 'methods = ["fractional-load"]\n[[instances]]\ndataset = "onnx-light"\nk = [2]\n'
     suite = parse_suite("mine", text)
     own = {
         source.dataset: [choice.method.name for choice in source.methods]
         for source in suite.load_instances()
     }
-    assert own == {"regal-style": ["share"], "onnx-light": []}
+    assert own == {"regal-style": ["fractional-load"], "onnx-light": []}
 
 
 DEVICES = """
@@ -139,7 +139,7 @@ ALL_THREE = ["regal-style/erdos-renyi-1", "onnx-light/alexnet", "onnx-light/alex
         ("erdos*random-100", ["regal-style/erdos-renyi-1"]),
         ("nvidia-h100 * mean-work", ["onnx-light/alexnet"]),
         ("nvidia-t4", []),
-        ("share", ["onnx-light/alexnet"]),
+        ("fractional-load", ["onnx-light/alexnet"]),
         ("backward=folded mean-work", ALL_THREE),
         ("alexnet k=2 memetic", []),
     ],
@@ -148,7 +148,7 @@ def test_a_pattern_leaves_members_unloaded(
     monkeypatch: pytest.MonkeyPatch, pattern: str | None, expected: list[str]
 ) -> None:
     """Members none of whose labels can match are not loaded; the same tasks are planned."""
-    suite = parse_suite("mine", VALID + DEVICES + 'methods = ["share"]\n')
+    suite = parse_suite("mine", VALID + DEVICES + 'methods = ["fractional-load"]\n')
     everything = plan_tasks("mine", suite.load_instances(), suite.methods, suite.settings)
     chosen = LabelPatterns.of([] if pattern is None else [pattern])
     wanted = [task for task in everything if chosen.matches(task.label)]
@@ -179,13 +179,13 @@ def test_labels_are_what_patterns_take_for_possible(name: str) -> None:
 
 def test_methods_of_a_group_are_for_its_parameters() -> None:
     """The same member may be in another group with other ones."""
-    text = VALID + 'methods = ["share"]\n[[instances]]\ndataset = "regal-style"\n'
+    text = VALID + 'methods = ["fractional-load"]\n[[instances]]\ndataset = "regal-style"\n'
     text += 'members = ["erdos-renyi-1"]\nk = [3]\n'
     own = {
         source.instance.parameters["k"]: [choice.method.name for choice in source.methods]
         for source in parse_suite("mine", text).load_instances()
     }
-    assert own == {2: ["share"], 3: []}
+    assert own == {2: ["fractional-load"], 3: []}
 
 
 def test_k_above_the_number_of_nodes_is_left_out() -> None:
@@ -248,7 +248,7 @@ def test_shipped_suites_load(name: str) -> None:
             "methods = [{ name = 3, params = {} }, ",
             "methods: expected a name or .*3",
         ),
-        ("methods = [", 'methods = [{ name = "share" }, ', "methods: expected a name or"),
+        ("methods = [", 'methods = [{ name = "fractional-load" }, ', "methods: expected a name or"),
         ("[[instances]]", "[[instances", "not a TOML file"),
     ],
 )

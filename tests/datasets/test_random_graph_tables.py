@@ -18,7 +18,7 @@ def test_ratios_are_to_the_best_partition() -> None:
             ("regal-style", "b", "2", 90, 2, "certify", 21, 16, None),
             ("regal-style", "b", "2", 90, 2, "exact", 30, None, -5.0),
             ("regal-style", "b", "3", 90, 64, "certify", 100_000, 99_999, None),
-            ("regal-style", "c", "4", 90, 64, "share", None, 99_999, None),
+            ("regal-style", "c", "4", 90, 64, "fractional-load", None, 99_999, None),
             ("onnx-light", "resnet50", "5", 176, 2, "certify", 4, 4, None),
         ],
         columns=[

@@ -14,7 +14,7 @@ from boundmark.problems.method import Method
 
 def test_own_methods_come_through_entry_points() -> None:
     """The project registers as third-party packages do."""
-    assert {"share", "brkga-10000"} <= set(catalog.methods())
+    assert {"fractional-load", "brkga-10000"} <= set(catalog.methods())
     assert {"onnx-light", "regal-style"} <= set(catalog.datasets())
     assert {"pipeline", "microbatch"} <= set(catalog.problems())
 
@@ -84,7 +84,7 @@ def method(name):
 FIRST, SECOND = method("first"), method("second")
 BOTH = (FIRST, SECOND)
 TWICE = (FIRST, FIRST)
-OURS = method("share")
+OURS = method("fractional-load")
 MIXED = (FIRST, 3)
 NAMELESS = method(None)
 """
@@ -110,7 +110,7 @@ def test_our_own_come_first(folder: Path, caplog: pytest.LogCaptureFixture) -> N
     """Nobody replaces a method of ours, whatever the entry point is called."""
     install(folder, "aa-plugin", {GROUP: {"a": "aa_plugin:OURS", "b": "aa_plugin:SECOND"}}, CODE)
     found = registered(GROUP, Method)
-    assert found["share"].problem == "pipeline"
+    assert found["fractional-load"].problem == "pipeline"
     assert found["second"].problem == "one-machine"
     (line,) = caplog.messages
     assert "left out entry point 'a' (boundmark.methods) of package aa-plugin" in line
@@ -150,7 +150,7 @@ def test_broken_entry_points_are_left_out(
     install(folder, "broken", {GROUP: {"aaa": value}}, code)
     install(folder, "whole", {GROUP: {"zzz": "whole:SECOND"}}, CODE)
     found = registered(GROUP, Method)
-    assert {"share", "second"} <= set(found)
+    assert {"fractional-load", "second"} <= set(found)
     assert "first" not in found
     (line,) = caplog.messages
     assert line.startswith("warning: left out entry point 'aaa' (boundmark.methods) of package bro")
@@ -201,7 +201,7 @@ def test_damaged_files_are_left_out(
     """A package whose entry points cannot be read does not hide the others."""
     info = install(folder, "damaged", {})
     (info / "entry_points.txt").write_bytes(content)
-    assert "share" in registered(GROUP, Method)
+    assert "fractional-load" in registered(GROUP, Method)
     (line,) = caplog.messages
     assert line.startswith("warning: left out the entry points of")
     assert "damaged" in line

@@ -20,7 +20,7 @@ MakeRow = Callable[..., Row]
 START = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
 
 HEURISTICS = ("uniform", "slicegraph", "random-100", "brkga-100")
-BOUNDS = ("max-work", "mean-work", "node-cut", "share")
+BOUNDS = ("max-work", "mean-work", "node-cut", "fractional-load")
 
 
 @pytest.fixture(autouse=True, scope="module")

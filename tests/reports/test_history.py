@@ -19,7 +19,9 @@ def night(folder: Path, make_row: Any, *, cost: int, **values: Any) -> Path:
     """Store a run of one heuristic and one bound on one instance."""
     store = ResultStore.create_or_open(folder)
     append(store, make_row("1", method="brkga", objective=cost, **values), [])
-    bound = make_row("2", method="share", method_kind="bound", bound_certified=10, **values)
+    bound = make_row(
+        "2", method="fractional-load", method_kind="bound", bound_certified=10, **values
+    )
     append(store, bound, [])
     return folder
 
@@ -34,7 +36,11 @@ def test_numbers_are_those_of_the_runs(tmp_path: Path, make_row: Any) -> None:
         write_report(folder, ["md"], options=ReportOptions(history=path))
     rows = read_history(path)
     assert len(rows) == 2 * 3
-    for method, column in ((BEST, "mean_gap"), ("brkga", "mean_gap"), ("share", "mean_bound_gap")):
+    for method, column in (
+        (BEST, "mean_gap"),
+        ("brkga", "mean_gap"),
+        ("fractional-load", "mean_bound_gap"),
+    ):
         assert rows[rows["method"] == method][column].tolist() == pytest.approx([0.2, 0.5])
     assert rows["run"].nunique() == 2
 

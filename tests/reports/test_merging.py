@@ -113,7 +113,11 @@ def test_large_payloads_come_along(hosts: Any, make_row: Any) -> None:
 
 def _cost_below_bound(hosts: Any, make_row: Any) -> None:
     append(hosts[0], make_row("x", objective=3), [])
-    append(hosts[1], make_row("y", method="share", method_kind="bound", bound_certified=4), [])
+    append(
+        hosts[1],
+        make_row("y", method="fractional-load", method_kind="bound", bound_certified=4),
+        [],
+    )
 
 
 def _nothing(hosts: Any, make_row: Any) -> None:

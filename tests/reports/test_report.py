@@ -150,7 +150,7 @@ def test_text_from_the_data_is_never_markup(tmp_path: Path, make_row: Any) -> No
     bad = '<script>alert("1")</script>|`*x*`\n&'
     rows = [
         make_row("1", dataset=bad, instance=bad, suite=bad, method=bad, objective=3),
-        make_row("2", dataset=bad, instance=bad, method="share", bound_certified=2,
+        make_row("2", dataset=bad, instance=bad, method="fractional-load", bound_certified=2,
                  bound_kind=bad, method_kind="bound"),
         make_row("3", dataset=bad, instance=bad, method="m", status="error", status_detail=bad),
     ]  # fmt: skip

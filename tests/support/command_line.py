@@ -22,7 +22,7 @@ description = "Small and quick."
 problem = "pipeline"
 time_limit_seconds = 10
 memory_limit_gib = 1
-methods = ["mean-work", "max-work", "node-cut", "share", "slicegraph", "random-100"]
+methods = ["mean-work", "max-work", "node-cut", "fractional-load", "slicegraph", "random-100"]
 
 [[instances]]
 dataset = "regal-style"

@@ -122,7 +122,7 @@ def histories() -> Sequence[bytes]:
     """Return a history of one run."""
     row: dict[str, Any] = dict.fromkeys(HISTORY.names)
     row |= {"run": "a", "started_at": pd.Timestamp("2026-11-01", tz="UTC")}
-    row |= {"problem": "pipeline", "method": "share", "instances": 3, "mean_gap": 0.25}
+    row |= {"problem": "pipeline", "method": "fractional-load", "instances": 3, "mean_gap": 0.25}
     return [_written(lambda path: add_to_history(path, [row]))]
 
 

@@ -23,10 +23,10 @@ live-cut/1
     the price of a reader that runs no earlier than v, if there is one. That bounds each M(v, D),
     hence the maximum over v and the sum over v.
 section-search/1
-    The same, for sections of the order, and with searches. A stop is a down-set, the first
-    operators of the payload's order, that some optimal order passes; so sections between stops are
-    ordered one by one, and the sums or the maximum of their optima is OPT. Between stops known so
-    far, there may be another one S because
+    The same, for sections of the order, and with searches. A breakpoint is a down-set, the first
+    operators of the payload's order, that some optimal order passes; so sections between
+    breakpoints are ordered one by one, and the sums or the maximum of their optima is OPT. Between
+    breakpoints known so far, there may be another one S because
     - every operator before it has to run before every one behind it (`forced`); or
     - S minimises L(D) - slope |D| over the down-sets D in between (`slope`; for the sum only, and
       without an operator that overwrites in some orders and not in others). Then take any order,

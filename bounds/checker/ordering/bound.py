@@ -16,24 +16,24 @@ from .section import Section, always_overwrites, may_overwrite, section
 def live_cut(instance: Instance, payload: Any) -> int:
     """Return the bound of live-cut: the maximum or the sum of the operators' least memory."""
     payload = fields(payload, "the payload", {"order", "forced", "cuts"})
-    stops = _Stops(instance, payload["order"])
-    stops.add_forced(payload["forced"])
-    return _bound(instance, stops.sections(), payload["cuts"], {})
+    breakpoints = _Breakpoints(instance, payload["order"])
+    breakpoints.add_forced(payload["forced"])
+    return _bound(instance, breakpoints.sections(), payload["cuts"], {})
 
 
 def section_search(instance: Instance, payload: Any) -> int:
     """Return the bound of section-search: the maximum or the sum of the sections' least costs."""
     payload = fields(payload, "the payload", {"order", "stops", "cuts", "searches"})
-    stops = _Stops(instance, payload["order"])
+    breakpoints = _Breakpoints(instance, payload["order"])
     if type(payload["stops"]) is not list:
         raise Rejected("stops of the payload is not a list")
-    for stop in payload["stops"]:
+    for point in payload["stops"]:
         spend(8)
-        if type(stop) is dict and "forced" in stop:
-            stops.add_forced(fields(stop, "a stop", {"forced"})["forced"])
+        if type(point) is dict and "forced" in point:
+            breakpoints.add_forced(fields(point, "a breakpoint", {"forced"})["forced"])
         else:
-            stops.add_slope(stop)
-    sections = stops.sections()
+            breakpoints.add_slope(point)
+    sections = breakpoints.sections()
     searches: dict[int, int] = {}
     if type(payload["searches"]) is not list:
         raise Rejected("searches of the payload is not a list")
@@ -45,8 +45,8 @@ def section_search(instance: Instance, payload: Any) -> int:
     return _bound(instance, sections, payload["cuts"], searches)
 
 
-class _Stops:
-    """Stops that some optimal order passes, as far as they are proven."""
+class _Breakpoints:
+    """Breakpoints that some optimal order passes, as far as they are proven."""
 
     def __init__(self, instance: Instance, order: Any) -> None:
         self._instance = instance
@@ -58,25 +58,25 @@ class _Stops:
         return section(self._instance, self._order, self._position, self._live[begin], begin, end)
 
     def sections(self) -> list[Section]:
-        """Return the sections between the stops."""
+        """Return the sections between the breakpoints."""
         return [self._section(begin, end) for begin, end in itertools.pairwise(self._ends)]
 
     def _around(self, at: int) -> tuple[int, int]:
-        """Return the neighbouring stops of a position; raise `Rejected` if it is a stop itself."""
+        """Return the breakpoints next to a position; raise `Rejected` if it is one itself."""
         place = bisect.bisect(self._ends, at)
         if not 0 < at < len(self._order) or self._ends[place - 1] == at:
-            raise Rejected("a stop is not between others")
+            raise Rejected("a breakpoint is not between others")
         return self._ends[place - 1], self._ends[place]
 
     def add_forced(self, value: Any) -> None:
-        """Add stops that every order passes."""
-        stops = integers(value, "forced stops", 0, len(self._order))
-        if any(first >= second for first, second in itertools.pairwise(stops)):
-            raise Rejected("forced stops are not ascending")
+        """Add breakpoints that every order passes."""
+        breakpoints = integers(value, "forced breakpoints", 0, len(self._order))
+        if any(first >= second for first, second in itertools.pairwise(breakpoints)):
+            raise Rejected("forced breakpoints are not ascending")
         # Each of them may move all that are known.
-        spend(len(stops) * (4 + len(self._ends) // 64))
+        spend(len(breakpoints) * (4 + len(self._ends) // 64))
         within: dict[tuple[int, int], list[int]] = {}
-        for at in stops:
+        for at in breakpoints:
             within.setdefault(self._around(at), []).append(at)
         for (begin, end), found in within.items():
             part = self._section(begin, end)
@@ -88,28 +88,28 @@ class _Stops:
                 common &= part.before[at]
                 first = (1 << at) - 1
                 if at in wanted and first & ~common:
-                    raise Rejected("an order need not pass a stop that is said to be forced")
-        for at in stops:
+                    raise Rejected("an order need not pass a breakpoint that is said to be forced")
+        for at in breakpoints:
             bisect.insort(self._ends, at)
 
     def add_slope(self, value: Any) -> None:
-        """Add a stop that minimises L less the slope times the number of operators."""
-        value = fields(value, "a stop", {"at", "slope", "prices"})
+        """Add a breakpoint that minimises L less the slope times the number of operators."""
+        value = fields(value, "a breakpoint", {"at", "slope", "prices"})
         if self._instance.is_peak:
-            raise Rejected("a stop by its slope says nothing about the maximum")
-        at = integer(value["at"], "a stop", 0, len(self._order))
+            raise Rejected("a breakpoint by its slope says nothing about the maximum")
+        at = integer(value["at"], "a breakpoint", 0, len(self._order))
         begin, end = self._around(at)
         part = self._section(begin, end)
         for v in range(end - begin):
             if part.overwrites[v] and may_overwrite(part, v) and not always_overwrites(part, v):
-                raise Rejected("an operator around a stop overwrites in some orders only")
+                raise Rejected("an operator around a breakpoint overwrites in some orders only")
         slope = integers(value["slope"], "a slope", -LARGEST_AMOUNT, LARGEST_AMOUNT)
         if len(slope) != 2 or slope[1] < 1:
             raise Rejected("a slope is not a number of bytes and a positive number of operators")
         rise, run = slope
         least = least_slope_value(part, read_prices(part, value["prices"]), rise, run)
         if least < run * self._live[at] - rise * (at - begin):
-            raise Rejected("the prices of a stop do not show that it is a minimum")
+            raise Rejected("the prices of a breakpoint do not show that it is a minimum")
         spend(len(self._ends) // 64)
         bisect.insort(self._ends, at)
 

@@ -1,6 +1,7 @@
 """Limits on the searches of a certificate that producers have to know."""
 
-# Of all searches of a certificate together; the rest of a check's steps is for prices and stops.
+# Of all searches of a certificate together; the rest of a check's steps is for breakpoints and
+# their prices.
 MOST_SEARCH_STEPS = 2**25
 
 # Of down-sets of one size and the next, for a section of so many operators.

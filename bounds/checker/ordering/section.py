@@ -1,4 +1,4 @@
-"""A section of an order: operators between two stops, and the tensors that they read or write."""
+"""A section of an order: operators between two breakpoints, and the tensors they read or write."""
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Tensor(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The operators between two stops; each is known by its place, sets of them are bits.
+    """The operators between two breakpoints; each is known by its place, sets of them are bits.
 
     Attributes
     ----------

@@ -24,8 +24,8 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.mip import SOLVERS
 from boundmark.bounds.mip.linear_model import UNBOUNDED, FloatArray, LinearModel, RowCollector
 from boundmark.bounds.mip.solving import Search, claim, claim_up_to_best
+from boundmark.bounds.pipeline.fractional_load import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.quick_partition import quick_partition, segmented
-from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.windows import Windows, threshold_windows
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import find

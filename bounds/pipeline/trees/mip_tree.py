@@ -1,8 +1,8 @@
 """`mip-tree`: certified branch and bound on the paper's exact program ([MTPP24], Figure 3).
 
 Suppose that all stages cost at most a threshold t. That narrows the stages that a node can be in,
-its window (see `share`). Branching narrows windows further, and the linear relaxation of the
-program, with stronger cut rows, bounds the bottleneck stage at each leaf. Every partition whose
+its window (see `fractional-load`). Branching narrows windows further, and the linear relaxation of
+the program, with stronger cut rows, bounds the bottleneck stage at each leaf. Every partition whose
 stages cost at most t is in some leaf, so OPT is at least the smallest of t + 1 and the leaves'
 bounds. When all leaves are above t, a larger t comes next. The tree stays: shares shrink a little,
 and a leaf is solved again only when it is the worst one.
@@ -18,7 +18,7 @@ import numpy as np
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline.share import ShareTable, Tables, table_in_time
+from boundmark.bounds.pipeline.fractional_load import ShareTable, Tables, table_in_time
 from boundmark.bounds.pipeline.trees.relaxation import (
     TREE_FAMILIES,
     FloatArray,

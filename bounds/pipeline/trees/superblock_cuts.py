@@ -6,8 +6,8 @@ ones say of a node v that it is not before the stage, that it is in it, and that
 Rows about tensors that leave what is before, that enter or leave the stage, or that enter what is
 after it have the difference of two zeros or ones of one sort each, and so have precedences. Of
 nodes that cannot be before the stage, or not after it, two of the three are the same, and the third
-is fixed; these are all but those that neither depend on the pivot nor have it depend on them (see
-`pivot_tree`). Of the latter, the three are vertices of their own: ``not before + not after = 1 +
+is fixed; these are all but those that neither depend on the anchor nor have it depend on them (see
+`anchor_tree`). Of the latter, the three are vertices of their own: ``not before + not after = 1 +
 inside`` has a multiplier, too, which makes the work outside the stage free but for what it costs
 in any case. Instead of the solver's thousands of rows, a few multipliers are chosen by the cutting
 planes that their cuts are ([KELLEY60]).

@@ -15,8 +15,8 @@ from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_EDGES,
     MOST_PACKING_STEPS,
 )
+from boundmark.bounds.pipeline.fractional_load import ShareTable, Tables, table_in_time
 from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.share import ShareTable, Tables, table_in_time
 from boundmark.bounds.pipeline.weights.cut_trees import Ends, TreeSettings, bounded_ends
 from boundmark.bounds.pipeline.weights.known_sets import KnownSets
 from boundmark.bounds.pipeline.weights.packing_search import Attempt, Refuter, SearchSettings

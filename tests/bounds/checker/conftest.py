@@ -8,7 +8,7 @@ import pytest
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.reports.stored.store import write_document
@@ -38,7 +38,7 @@ def failures_are_rejections(monkeypatch: pytest.MonkeyPatch) -> None:
 def large(random_graph: Callable[..., PipelineGraph]) -> tuple[PipelineInstance, Document]:
     """Return an instance and a certificate whose payload goes into a file of its own."""
     sample = PipelineInstance(random_graph(200, 1), 4)
-    return sample, share_table(sample.graph).certificate(sample, "share").to_json()
+    return sample, share_table(sample.graph).certificate(sample, "fractional-load").to_json()
 
 
 @pytest.fixture

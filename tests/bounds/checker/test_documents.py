@@ -61,7 +61,7 @@ def test_rejects_a_changed_digit_anywhere(folder: tuple[Path, str, PipelineInsta
     """A file named after its hash cannot change, not even in what the proof does not use."""
     directory, digest, _ = folder
     path = directory / f"{digest}.json"
-    path.write_text(path.read_text().replace('"producer":"share"', '"producer":"shore"'))
+    path.write_text(path.read_text().replace('"producer":"fractional-load"', '"producer":"shore"'))
     with pytest.raises(checker.Rejected, match="named after a hash"):
         checker.read_document(path)
 

@@ -37,7 +37,7 @@ def test_an_error_inside_a_check_rejects(
     error: Exception, let_fail: Callable[[Exception], None]
 ) -> None:
     """The reason names the kind and the error, which is there for whoever mends it."""
-    sample = certified("pipeline", "share")
+    sample = certified("pipeline", "fractional-load")
     let_fail(error)
     with pytest.raises(checker.CheckFailed) as caught:
         checker.check_certificate(sample.document, sample.certificate)
@@ -57,7 +57,7 @@ def test_what_python_cannot_do_rejects(
     error: Exception, reason: str, let_fail: Callable[[Exception], None]
 ) -> None:
     """Memory and depth have sentences of their own."""
-    sample = certified("pipeline", "share")
+    sample = certified("pipeline", "fractional-load")
     let_fail(error)
     with pytest.raises(checker.Rejected, match=reason):
         checker.check_certificate(sample.document, sample.certificate)
@@ -67,7 +67,7 @@ def test_instances_and_solutions_too(
     monkeypatch: pytest.MonkeyPatch, let_fail: Callable[[Exception], None]
 ) -> None:
     """Whatever is checked, an error rejects it."""
-    sample = certified("pipeline", "share")
+    sample = certified("pipeline", "fractional-load")
     let_fail(KeyError())
     solution = {
         "format": checker.SOLUTION_FORMAT,
@@ -92,7 +92,7 @@ def test_the_command_goes_on(
     tmp_path: Path, let_fail: Callable[[Exception], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each file has its line, and the exit code is that of a rejection."""
-    sample = certified("pipeline", "share")
+    sample = certified("pipeline", "fractional-load")
     let_fail(IndexError())
     paths = [tmp_path / name for name in ("instance.json", "first.json", "second.json")]
     for path, document in zip(paths, [sample.document, *[sample.certificate] * 2], strict=True):

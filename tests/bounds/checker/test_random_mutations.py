@@ -65,7 +65,7 @@ def test_a_checker_that_believes_everything_is_found_out(
         return limited(graph._replace(transfer=[10**6] * len(graph.work)), flow)
 
     monkeypatch.setattr(flows, "least_cost", unlimited)
-    names = [("pipeline", "share")]
+    names = [("pipeline", "fractional-load")]
     counts = random_mutations.run(names, random.Random(1), seconds=60, sought="accepted false")
     assert counts["pipeline", "share/1", "accepted false"]
     assert "accepted false: " in capsys.readouterr().out
@@ -84,7 +84,7 @@ def test_a_checker_that_fails_is_found_out(
     kinds = dict.fromkeys(registry.PROBLEMS["pipeline"].kinds, failing)
     failing_problem = registry.PROBLEMS["pipeline"]._replace(kinds=kinds)
     monkeypatch.setitem(registry.PROBLEMS, "pipeline", failing_problem)
-    counts = random_mutations.run([("pipeline", "share")], random.Random(1), seconds=0.5)
+    counts = random_mutations.run([("pipeline", "fractional-load")], random.Random(1), seconds=0.5)
     assert counts["pipeline", "share/1", "failed"]
     assert "failed: KeyError" in capsys.readouterr().out
     monkeypatch.setattr(checker, "check_certificate", failing)

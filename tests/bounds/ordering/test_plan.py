@@ -1,4 +1,4 @@
-"""Stops, networks and searches of sections, against exhaustion."""
+"""Breakpoints, networks and searches of sections, against exhaustion."""
 
 import itertools
 import random
@@ -17,7 +17,7 @@ from boundmark.problems.ordering import OrderingInstance
 
 
 def plan_of(sample: OrderingInstance) -> Plan:
-    """Return the plan of an instance, without stops."""
+    """Return the plan of an instance, without breakpoints."""
     order = sample.graph.dag.topological_order.tolist()
     return Plan(checker.check_instance(sample.to_json()), order)
 
@@ -54,7 +54,7 @@ def test_cuts_are_the_least_memory() -> None:
     assert exact > 150
 
 
-def test_forced_stops_are_those_that_all_orders_pass() -> None:
+def test_forced_breakpoints_are_those_that_all_orders_pass() -> None:
     """Not one more and not one less."""
     for sample in SAMPLES:
         plan = plan_of(sample)
@@ -87,7 +87,7 @@ def test_the_lowest_point_below_a_slope() -> None:
             assert min(proper) > value
 
 
-def test_some_optimal_order_passes_all_stops() -> None:
+def test_some_optimal_order_passes_all_breakpoints() -> None:
     """Of the sum, by slopes and by force."""
     passed = 0
     for sample in SAMPLES:
@@ -95,11 +95,11 @@ def test_some_optimal_order_passes_all_stops() -> None:
         plan = plan_of(sample)
         plan.find_forced()
         plan.find_slopes(lambda: False)
-        stops = [frozenset(plan.order[:end]) for end in plan.ends]
+        breakpoints = [frozenset(plan.order[:end]) for end in plan.ends]
         best = optimum(sample)
-        passed += sum("slope" in stop for stop in plan.stops)
+        passed += sum("slope" in point for point in plan.breakpoints)
         assert any(
-            all(frozenset(order[: len(stop)]) == stop for stop in stops)
+            all(frozenset(order[: len(point)]) == point for point in breakpoints)
             and sum(taken(sample, order)) == best
             for order in topological_orders(sample)
         )

@@ -9,7 +9,7 @@ from recording import Recorder
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import certify
 from boundmark.bounds.pipeline.certify import CertifySettings
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.problems import method
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
@@ -62,8 +62,8 @@ def test_parallel_towers_are_solved() -> None:
     assert "share/1" not in {report.kind for report in reports.bounds}
 
 
-def test_where_tensors_wait_the_pivot_is_tried() -> None:
-    """On a chain there and back, whose nodes read what mirrors wrote, it follows `separation`."""
+def test_where_tensors_wait_the_anchor_is_tried() -> None:
+    """On a chain there and back, nodes read what mirrors wrote: it follows `forced-transfer`."""
     edges = {(v, v + 1) for v in range(19)} | {(v, 19 - v) for v in range(10)}
     sample = instance([1] * 20, sorted(edges), 4, transfer=[7] * 10 + [0] * 10)
     kinds = [report.kind for report in certified(sample, 5, ideals=1).bounds]
@@ -85,7 +85,12 @@ def layers(width: int, depth: int, k: int) -> PipelineInstance:
 
 @pytest.mark.parametrize(
     ("width", "depth", "k", "name"),
-    [(10, 4, 2, "mip-tree"), (10, 4, 8, "packing"), (3, 16, 4, "reach"), (5, 8, 4, "packing")],
+    [
+        (10, 4, 2, "mip-tree"),
+        (10, 4, 8, "packing"),
+        (3, 16, 4, "prefix-bound"),
+        (5, 8, 4, "packing"),
+    ],
 )
 def test_what_suits_the_graph_has_the_first_turn(
     monkeypatch: pytest.MonkeyPatch, width: int, depth: int, k: int, name: str
@@ -98,7 +103,7 @@ def test_what_suits_the_graph_has_the_first_turn(
     monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
     kinds = [report.kind for report in certified(layers(width, depth, k), 5, ideals=100).bounds]
     assert names[0] == name
-    assert ("share/1" in kinds) == (name != "reach")
+    assert ("share/1" in kinds) == (name != "prefix-bound")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_cut_tree_takes_part_where_stages_have_many_edges(
     first: str,
     second: str,
 ) -> None:
-    """It begins where transfers outweigh work: costs are far from the bound of `share`.
+    """It begins where transfers outweigh work: costs are far from the bound of `fractional-load`.
 
     There are 60 edges: 15 or 7 for each stage.
     """
@@ -204,10 +209,10 @@ def test_nothing_follows_the_proof_of_a_known_cost() -> None:
 def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where packing ends below the optimum, it is not the last word.
 
-    No time passes, so that each method goes on until it ends by itself. `reach` never would.
+    No time passes, so that each method goes on until it ends by itself. `prefix-bound` never would.
     """
     monkeypatch.setattr(certify, "_names", lambda *others: ("packing", "mip-tree"))
-    monkeypatch.setattr(certify.tower_dp, "towers", lambda dag: iter(()))
+    monkeypatch.setattr(certify.two_branch_dp, "towers", lambda dag: iter(()))
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: 0.0))
     dice, nodes = random.Random(9), 14
     edges = [(u, v) for u in range(6) for v in range(6, nodes) if dice.random() < 0.35]

@@ -8,7 +8,7 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import MAX_WORK, MEAN_WORK, NODE_CUT, SEPARATION, SHARE
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import PipelineInstance
@@ -109,7 +109,7 @@ def test_bounds_are_below_the_optimum(nodes: int, step: int, weights: dict[str, 
         for k in range(1, nodes + 2):
             variant = PipelineInstance(sample.graph, k)
             opt = best[min(k, nodes) - 1]
-            found = table.certificate(variant, "share")
+            found = table.certificate(variant, "fractional-load")
             assert found.bound <= opt
             assert checker.check_certificate(variant.to_json(), found.to_json()) == found.bound
 

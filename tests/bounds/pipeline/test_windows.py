@@ -1,7 +1,7 @@
 import pytest
 from brute_force import all_dags, cost, instance, partitions
 
-from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, share_table
+from boundmark.bounds.pipeline.fractional_load import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.windows import threshold_windows
 
 

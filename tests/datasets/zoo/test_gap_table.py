@@ -13,7 +13,7 @@ def test_gaps_are_those_of_the_best_rows() -> None:
             ("nasnet-b", 30, '{"k": 4}', "certify", 2, 7, 7),
             ("alexnet", 20, '{"k": 16}', "memetic", 7, 5, None),
             ("resnet-18", 69, '{"k": 4}', "memetic", 7, 12, None),
-            ("resnet-18", 69, '{"k": 4}', "share", 1, 11, 9),
+            ("resnet-18", 69, '{"k": 4}', "fractional-load", 1, 11, 9),
             ("resnet-18", 69, '{"k": 4}', "certify", 2, None, 10),
             ("resnet-18", 69, '{"k": 4}', "certify", 1, 11, 11),
             ("resnet-18", 69, '{"k": 16}', "certify", 1, 5, 5),

@@ -29,10 +29,14 @@ def run_rows(make_row: Any) -> list[Row]:
     return [
         make_row("a1", instance="a", method="brkga", seed=1, objective=20),
         make_row("a2", instance="a", method="brkga", seed=2, objective=22),
-        make_row("a3", instance="a", method="share", method_kind="bound", bound_certified=10),
+        make_row(
+            "a3", instance="a", method="fractional-load", method_kind="bound", bound_certified=10
+        ),
         make_row("b1", instance="b", method="brkga", seed=1, objective=8),
         make_row("b2", instance="b", method="brkga", seed=2, objective=9),
-        make_row("b3", instance="b", method="share", method_kind="bound", bound_certified=8),
+        make_row(
+            "b3", instance="b", method="fractional-load", method_kind="bound", bound_certified=8
+        ),
     ]
 
 

@@ -53,7 +53,7 @@ def test_a_weaker_bound_is_named_with_both_certificates(compared: Any) -> None:
     """Both hashes are those of the documents that state the bounds."""
     found = compared(a3={"bound_certified": 9})
     worse = only(found, "worse")
-    assert (worse.gate, worse.method) == ("bound", "share")
+    assert (worse.gate, worse.method) == ("bound", "fractional-load")
     assert worse.base is not None
     assert worse.new is not None
     assert len({worse.base.certificate, worse.new.certificate}) == 2

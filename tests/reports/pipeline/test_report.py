@@ -77,7 +77,7 @@ def test_reference_falls_back_to_the_best_bound(make_row: Any, frame: Any) -> No
     """L is the simple bound only if both parts are certified; without any bound there is none."""
     rows = [
         make_row("1", instance="a", method="max-work", bound_certified=3, **BOUND),
-        make_row("2", instance="a", method="share", bound_certified=7, **BOUND),
+        make_row("2", instance="a", method="fractional-load", bound_certified=7, **BOUND),
         make_row("3", instance="b", objective=5),
     ]
     table = certified_table(frame(rows))

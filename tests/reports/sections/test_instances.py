@@ -20,7 +20,9 @@ def store(tmp_path: Path, make_row: Any) -> ResultStore:
     trace = [{"seconds": 0.1, "kind": "solution", "value": 9.0}]
     append(store, make_row("a", objective=5, seed=1, method="m"), trace)
     append(store, make_row("b", objective=6, seed=2, method="m"), trace)
-    append(store, make_row("c", bound_certified=5, method="share", method_kind="bound"), [])
+    append(
+        store, make_row("c", bound_certified=5, method="fractional-load", method_kind="bound"), []
+    )
     failed = {"status": "timeout", "status_detail": "too long", "instance": "other"}
     append(store, make_row("d", **failed), [])
     return store
@@ -36,7 +38,7 @@ def test_every_task_is_there_with_its_files(store: ResultStore) -> None:
     assert first.summary == "best cost 5, best bound 5, optimal"
     lines = first.table.groups[0].rows
     assert [(line[0].text, line[2].text, line[3].text) for line in lines] == [
-        ("m", "1", "5"), ("m", "2", "6"), ("share", "1", ""),
+        ("m", "1", "5"), ("m", "2", "6"), ("fractional-load", "1", ""),
     ]  # fmt: skip
     linked = [cell.href for line in lines for cell in line if cell.href]
     assert all((store.directory / href).exists() for href in linked)

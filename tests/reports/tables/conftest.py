@@ -23,7 +23,12 @@ def rows(make_row: Any) -> list[dict[str, Any]]:
         make_row("a4", instance="a", method="max-work", bound_certified=3, **BOUND),
         make_row("a5", instance="a", method="mean-work", bound_certified=5, **BOUND),
         make_row(
-            "a6", instance="a", method="share", bound_certified=10, bound_kind="share/1", **BOUND
+            "a6",
+            instance="a",
+            method="fractional-load",
+            bound_certified=10,
+            bound_kind="share/1",
+            **BOUND,
         ),
         make_row("b1", instance="b", method="uniform", status="oom", wall_seconds=0.5),
         make_row("b2", instance="b", method="brkga", seed=1, objective=8),
@@ -32,7 +37,7 @@ def rows(make_row: Any) -> list[dict[str, Any]]:
         make_row(
             "b5",
             instance="b",
-            method="share",
+            method="fractional-load",
             status="timeout",
             wall_seconds=10.5,
             bound_certified=8,

@@ -32,7 +32,7 @@ def test_gap_by_parameter(certified: pd.DataFrame) -> None:
 def test_bounds_by_parameter(tasks: pd.DataFrame, certified: pd.DataFrame) -> None:
     """Certified: share sqrt(10/20 * 8/8), max-work sqrt(3/20 * 4/8); claimed: mip 6/8 on b."""
     table = bounds_by_parameter(tasks, certified, K)
-    share = one_row(table, dataset="zoo", method="share")
+    share = one_row(table, dataset="zoo", method="fractional-load")
     assert (share["instances"], share["certified_delivered"]) == (2, 2)
     assert share["certified_mean"] == pytest.approx(0.5**0.5)
     assert share["timeout"] == 1
@@ -82,8 +82,8 @@ def test_solutions_by_parameter(tasks: pd.DataFrame, certified: pd.DataFrame) ->
 def test_bounds_of_zero_are_no_reference(make_row: Any, known: Any) -> None:
     """Nor are missing ones: nothing can be divided by them."""
     rows = [
-        make_row("1", instance="a", method="share", bound_certified=7, **BOUND),
-        make_row("2", instance="b", method="share", bound_certified=0, **BOUND),
+        make_row("1", instance="a", method="fractional-load", bound_certified=7, **BOUND),
+        make_row("2", instance="b", method="fractional-load", bound_certified=0, **BOUND),
         make_row("3", instance="c", objective=5),
     ]
     assert best_certified_bounds(known(rows)[1]).tolist() == [7.0]
@@ -95,7 +95,7 @@ def test_runtime_by_parameter(tasks: pd.DataFrame) -> None:
     uniform = one_row(table, dataset=ALL, method="uniform")
     assert uniform["mean_seconds"] == pytest.approx((2 * 11) ** 0.5 - 1)
     assert uniform["largest_seconds"] == 10.0
-    share = one_row(table, dataset=ALL, method="share")
+    share = one_row(table, dataset=ALL, method="fractional-load")
     assert share["mean_seconds"] == pytest.approx((2 * 11.5) ** 0.5 - 1)
     assert one_row(table, dataset=ALL, method="brkga")["instances"] == 2
 
@@ -123,6 +123,6 @@ def test_anytime_by_parameter(tasks: pd.DataFrame, certified: pd.DataFrame) -> N
     table = anytime_by_parameter(tasks, traces, certified, K)
     values = table[table["dataset"] == ALL].set_index("method")["mean_gap_over_time"]
     assert values["uniform"] == pytest.approx((0.75 + 1.0) / 2)
-    assert values["share"] == pytest.approx((0.5 + 0.0) / 2)
+    assert values["fractional-load"] == pytest.approx((0.5 + 0.0) / 2)
     assert values["mip"] == pytest.approx(0.75)
     assert len(anytime_by_parameter(tasks, traces.iloc[:0], certified, K)) == 0

@@ -38,9 +38,9 @@ def test_gaps_are_over_instances_that_all_delivered(gaps: Any) -> None:
 
 
 def test_bounds_are_measured_against_the_best_solutions(gaps: Any) -> None:
-    """20/10 and 8/8 of `share`, 20/3 and 8/4 of `max-work`: geometric means of both instances."""
+    """20/10 and 8/8 of `fractional-load`, 20/3 and 8/4 of `max-work`: geometric means of both."""
     own = gaps[(gaps["role"] == "bounds") & (gaps["dataset"] == "zoo")]
-    share, weak = (one_row(own, method=name) for name in ("share", "max-work"))
+    share, weak = (one_row(own, method=name) for name in ("fractional-load", "max-work"))
     assert share["mean_gap"] == pytest.approx(2**0.5 - 1)
     assert weak["mean_gap"] == pytest.approx((20 / 3 * 2) ** 0.5 - 1)
     assert weak["mean_gap_to_best"] == pytest.approx((10 / 3 * 2) ** 0.5 - 1)
@@ -53,7 +53,11 @@ def test_gaps_of_each_instance(rows: Any, known: Any) -> None:
     own = table[table["role"] == "solutions"].groupby("method")["gap"].apply(sorted)
     assert own["uniform"] == pytest.approx([1.0])
     assert own["brkga"] == pytest.approx([0.0, 1.5])
-    assert set(table.loc[table["role"] == "bounds", "method"]) == {"share", "max-work", "mean-work"}
+    assert set(table.loc[table["role"] == "bounds", "method"]) == {
+        "fractional-load",
+        "max-work",
+        "mean-work",
+    }
 
 
 def test_claims_have_a_gap_of_their_own(make_row: Any, known: Any) -> None:
@@ -81,8 +85,8 @@ def test_methods_of_disjoint_instances_never_meet(make_row: Any, known: Any) -> 
     made = [
         make_row("1", instance="a", method="left", objective=2),
         make_row("2", instance="b", method="right", objective=3),
-        make_row("3", instance="a", method="share", bound_certified=1, **BOUND),
-        make_row("4", instance="b", method="share", bound_certified=1, **BOUND),
+        make_row("3", instance="a", method="fractional-load", bound_certified=1, **BOUND),
+        make_row("4", instance="b", method="fractional-load", bound_certified=1, **BOUND),
     ]
     own = method_gaps(*known(made))
     own = own[(own["role"] == "solutions") & (own["dataset"] == "zoo")]
@@ -99,12 +103,12 @@ def test_a_method_of_few_instances_is_compared_there(make_row: Any, known: Any) 
         make_row("2", instance="b", method="all", objective=3),
         make_row("3", instance="b", method="some", objective=2),
         make_row("4", instance="a", method="some", status="unsupported"),
-        make_row("5", instance="b", method="share", bound_certified=1, **BOUND),
+        make_row("5", instance="b", method="fractional-load", bound_certified=1, **BOUND),
     ]
     tasks, _ = known(made)
     found = [
         (len(one.instances), set(one.methods))
-        for one in comparisons(tasks[tasks["method"] != "share"])
+        for one in comparisons(tasks[tasks["method"] != "fractional-load"])
     ]
     assert found == [(2, {"all"}), (1, {"all", "some"})]
 
@@ -114,7 +118,7 @@ def test_a_method_that_delivers_nowhere_empties_no_comparison(make_row: Any, kno
     made = [
         make_row("1", method="good", objective=2),
         make_row("2", method="bad", status="crashed", objective=None),
-        make_row("3", method="share", bound_certified=1, **BOUND),
+        make_row("3", method="fractional-load", bound_certified=1, **BOUND),
     ]
     own = method_gaps(*known(made))
     own = own[(own["role"] == "solutions") & (own["dataset"] == "zoo")]
@@ -133,7 +137,7 @@ def tables(make_row: Any, known: Any) -> Any:
             make_row("2", instance="b", method="fast", status="timeout", wall_seconds=10.0),
             make_row("3", instance="a", method="slow", objective=10, wall_seconds=8.0),
             make_row("4", instance="b", method="slow", objective=7, wall_seconds=9.0),
-            make_row("5", instance="a", method="share", bound_certified=5, **BOUND),
+            make_row("5", instance="a", method="fractional-load", bound_certified=5, **BOUND),
         ]
     )
     events = [
@@ -162,7 +166,7 @@ def test_methods_by_hand(tables: Any) -> None:
     assert (fast["best_share"], slow["best_share"]) == (0.0, 1.0)
     assert (fast["only_best"], slow["only_best"]) == (0, 2)
     assert slow["virtual_best_loss"] == pytest.approx(1.0)
-    share = one_row(found[found["role"] == "bounds"], method="share")
+    share = one_row(found[found["role"] == "bounds"], method="fractional-load")
     assert share["dual_integral"] == pytest.approx(0.5)
 
 

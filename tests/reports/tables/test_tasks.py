@@ -98,7 +98,7 @@ def test_certified_table(certified: pd.DataFrame) -> None:
     """The best of each sort with its method; the first by name of equal ones."""
     a, b = one_row(certified, instance="a"), one_row(certified, instance="b")
     assert (a["objective"], a["objective_method"], a["bound"]) == (20, "brkga", 10)
-    assert (a["bound_method"], a["bound_kind"], a["gap"]) == ("share", "share/1", 1.0)
+    assert (a["bound_method"], a["bound_kind"], a["gap"]) == ("fractional-load", "share/1", 1.0)
     assert not a["optimal"]
     assert pd.isna(a["claimed"])
     assert (b["objective"], b["bound"], b["gap"], b["claimed"]) == (8, 8, 0.0, 6.0)
@@ -110,12 +110,12 @@ def test_certified_table_of_half_an_answer(make_row: Any, frame: Any) -> None:
     table = certified_table(
         frame(
             [
-                make_row("1", instance="a", method="share", bound_certified=3, **BOUND),
+                make_row("1", instance="a", method="fractional-load", bound_certified=3, **BOUND),
                 make_row("2", instance="b", objective=3),
                 make_row("3", instance="c", objective=3),
-                make_row("4", instance="c", method="share", bound_certified=0, **BOUND),
+                make_row("4", instance="c", method="fractional-load", bound_certified=0, **BOUND),
                 make_row("5", instance="d", objective=0),
-                make_row("6", instance="d", method="share", bound_certified=0, **BOUND),
+                make_row("6", instance="d", method="fractional-load", bound_certified=0, **BOUND),
                 make_row("7", instance="e", status="crashed"),
             ]
         )
@@ -130,7 +130,7 @@ def test_refuses_solutions_below_bounds(make_row: Any, frame: Any) -> None:
     rows = [
         make_row("good", objective=10),
         make_row("low", method="magic", objective=7),
-        make_row("high", method="share", bound_certified=8, **BOUND),
+        make_row("high", method="fractional-load", bound_certified=8, **BOUND),
     ]
     with pytest.raises(StoreError, match=r"task low \(magic\).*of 7.*of 8 of task high \(share\)"):
         certified_table(frame(rows))

@@ -19,8 +19,8 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
         "node-cut",
         instance([5, 5, 5], [(0, 1), (1, 2)], 3, transfer=[4, 2, 0]),
     ),
-    "share": (
-        "share",
+    "fractional-load": (
+        "fractional-load",
         instance(
             [4, 4, 4, 3, 3, 4],
             [(0, 2), (0, 3), (0, 5), (1, 4), (2, 4), (2, 5)],
@@ -31,7 +31,7 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
         ),
     ),
     "share, one node": (
-        "share",
+        "fractional-load",
         instance([5, 5, 5], [(0, 1), (1, 2)], 3, transfer=[4, 2, 0]),
     ),
     "mip-tree": (
@@ -79,12 +79,12 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             cache=4,
         ),
     ),
-    "reach": (
-        "reach",
+    "prefix-bound": (
+        "prefix-bound",
         instance([2, 3, 1, 2, 5], [(0, 3), (2, 3), (3, 4)], 2, transfer=[5, 4, 4, 0, 3]),
     ),
     "reach, overflow": (
-        "reach",
+        "prefix-bound",
         instance(
             [3, 1, 4, 1],
             [(0, 2), (0, 3), (1, 3), (2, 3)],
@@ -95,11 +95,11 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
         ),
     ),
     "reach, three stages": (
-        "reach",
+        "prefix-bound",
         instance([6, 7, 4, 5], [(0, 3), (1, 2), (2, 3)], 3, transfer=[4, 3, 0, 1]),
     ),
-    "tower-dp": (
-        "tower-dp",
+    "two-branch-dp": (
+        "two-branch-dp",
         instance(
             [2, 7, 3, 2, 6],
             [(0, 1), (2, 3), (1, 4), (3, 4)],
@@ -170,8 +170,8 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             cache=11,
         ),
     ),
-    "separation": (
-        "separation",
+    "forced-transfer": (
+        "forced-transfer",
         instance(
             [6, 4, 0, 4, 3, 1],
             [(0, 2), (1, 3), (1, 4), (1, 5), (2, 4), (3, 4), (3, 5), (4, 5)],
@@ -180,7 +180,7 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
         ),
     ),
     "separation, overflow": (
-        "separation",
+        "forced-transfer",
         instance(
             [0, 2, 1, 2, 2],
             [(0, 4), (2, 3), (3, 4)],
@@ -190,7 +190,7 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             cache=4,
         ),
     ),
-    "share, overflow": ("share", instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
+    "share, overflow": ("fractional-load", instance([1, 1], [], 2, param_load=[5, 5], cache=2)),
     "ideal-dp": (
         "ideal-dp",
         instance(

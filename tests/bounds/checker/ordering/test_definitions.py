@@ -123,8 +123,8 @@ def test_live_tensors(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_forced_stops(seed: int) -> None:
-    """A stop is forced exactly if all orders of its section begin with the same operators."""
+def test_forced_breakpoints(seed: int) -> None:
+    """A breakpoint is forced exactly if all orders of its section begin with the same operators."""
     sample, dice, order = sample_of(seed)
     nodes = sample.nodes
     orders = list(brute_force_ordering.topological_orders(sample))
@@ -134,10 +134,10 @@ def test_forced_stops(seed: int) -> None:
         assert (found is not None) == (at in forced)
     for _ in range(6):
         wanted = sorted(dice.sample(range(nodes + 1), dice.randint(0, nodes)))
-        stops = [{"forced": wanted}]
-        payload = {"order": order, "stops": stops, "cuts": [], "searches": []}
+        breakpoints = [{"forced": wanted}]
+        payload = {"order": order, "stops": breakpoints, "cuts": [], "searches": []}
         assert (prove(sample, "section-search/1", payload) is not None) == (set(wanted) <= forced)
-    # One by one, as stops that may be known already.
+    # One by one, as breakpoints that may be known already.
     for wanted in ([*sorted(forced)], [*sorted(forced, reverse=True)]):
         payload = {"order": order, "stops": [{"forced": [at]} for at in wanted]}
         ends = [0, *sorted(forced), nodes]
@@ -312,7 +312,7 @@ def test_least_values_by_slopes(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_searches_decide(seed: int) -> None:
-    """Of sections between forced stops, a search refutes what is below the optimum, no more."""
+    """Of sections between breakpoints, a search refutes what is below the optimum, no more."""
     sample, _, order = sample_of(seed, 6)
     orders = list(brute_force_ordering.topological_orders(sample))
     nodes = sample.nodes
@@ -351,8 +351,8 @@ def test_nothing_more_than_the_optimum_is_proved(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", first_now(range(200), FEW_SEEDS))
-def test_stops_by_slopes(seed: int) -> None:
-    """Some optimal order passes each stop that is accepted, and prices decide what is."""
+def test_breakpoints_by_slopes(seed: int) -> None:
+    """Some optimal order passes each breakpoint that is accepted, and prices decide what is."""
     sample, dice, order = sample_of(2 * seed + 1)
     nodes = sample.nodes
     orders = list(brute_force_ordering.topological_orders(sample))
@@ -384,9 +384,9 @@ def test_stops_by_slopes(seed: int) -> None:
         run = dice.randint(1, 2)
         chosen = priced(sample, part, dice) if dice.random() < 0.3 else rows
         prices = [[t, reader, run * amount] for t, reader, amount in chosen]
-        stop = {"at": at, "slope": [rise, run], "prices": prices}
-        stops = [{"forced": forced}, stop]
-        payload = {"order": order, "stops": stops, "cuts": [], "searches": searches}
+        point = {"at": at, "slope": [rise, run], "prices": prices}
+        breakpoints = [{"forced": forced}, point]
+        payload = {"order": order, "stops": breakpoints, "cuts": [], "searches": searches}
         least = least_slope_value(part, read_prices(part, prices), rise, run)
         is_shown = not never and least >= run * live - rise * (at - begin)
         found = prove(sample, "section-search/1", payload)

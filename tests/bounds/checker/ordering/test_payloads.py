@@ -51,8 +51,8 @@ def test_searches_by_hand() -> None:
 
 def test_sections_add_up() -> None:
     """The first and the last operator are sections of their own; what is between is searched."""
-    stops = [{"forced": [1, 5]}]
-    payload = {**SEARCH, "stops": stops, "searches": [[1, 48]]}
+    breakpoints = [{"forced": [1, 5]}]
+    payload = {**SEARCH, "stops": breakpoints, "searches": [[1, 48]]}
     assert check("section-search/1", payload, SUM) == 57
 
 
@@ -63,10 +63,10 @@ def test_sections_add_up() -> None:
         ("live-cut/1", {"order": ORDER, "forced": []}, "it lacks cuts"),
         ("live-cut/1", {**CUT, "order": ORDER[1:]}, "does not have each operator once"),
         ("live-cut/1", {**CUT, "order": ORDER[::-1]}, "before one whose tensor it reads"),
-        ("live-cut/1", {**CUT, "forced": [5, 1]}, "forced stops are not ascending"),
-        ("live-cut/1", {**CUT, "forced": [0]}, "a stop is not between others"),
-        ("live-cut/1", {**CUT, "forced": [6]}, "a stop is not between others"),
-        ("live-cut/1", {**CUT, "forced": [3]}, "an order need not pass a stop"),
+        ("live-cut/1", {**CUT, "forced": [5, 1]}, "forced breakpoints are not ascending"),
+        ("live-cut/1", {**CUT, "forced": [0]}, "a breakpoint is not between others"),
+        ("live-cut/1", {**CUT, "forced": [6]}, "a breakpoint is not between others"),
+        ("live-cut/1", {**CUT, "forced": [3]}, "an order need not pass a breakpoint"),
         ("live-cut/1", {**CUT, "cuts": {}}, "cuts of the payload is not a list"),
         ("live-cut/1", {**CUT, "cuts": [[1]]}, "a cut is not an operator of its own"),
         ("live-cut/1", {**CUT, "cuts": [[1, []], [1, []]]}, "a cut is not an operator of its own"),
@@ -89,16 +89,16 @@ def test_payloads_that_prove_nothing(kind: str, payload: Any, expected: str) -> 
         check(kind, payload)
 
 
-def test_a_stop_by_its_slope() -> None:
+def test_a_breakpoint_by_its_slope() -> None:
     """Between the fork and the join, an optimal order passes the end of a branch: all is proven."""
-    stops = [{"forced": [1, 5]}, SLOPE]
-    assert check("section-search/1", {**SEARCH, "stops": stops}, SUM) == 57
+    breakpoints = [{"forced": [1, 5]}, SLOPE]
+    assert check("section-search/1", {**SEARCH, "stops": breakpoints}, SUM) == 57
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"at": 1}, "a stop is not between others"),
+        ({"at": 1}, "a breakpoint is not between others"),
         ({"at": 2}, "do not show that it is a minimum"),
         ({"slope": [-2, 2]}, "do not show that it is a minimum"),
         ({"slope": [1, 0]}, "not a number of bytes and a positive number of operators"),
@@ -108,14 +108,14 @@ def test_a_stop_by_its_slope() -> None:
         ({"forced": [2]}, "it has 'at'"),
     ],
 )
-def test_stops_that_prove_nothing(change: dict[str, Any], expected: str) -> None:
+def test_breakpoints_that_prove_nothing(change: dict[str, Any], expected: str) -> None:
     """Each is refused with what is wrong."""
-    stops = [{"forced": [1, 5]}, {**SLOPE, **change}]
+    breakpoints = [{"forced": [1, 5]}, {**SLOPE, **change}]
     with pytest.raises(checker.Rejected, match=expected):
-        check("section-search/1", {**SEARCH, "stops": stops}, SUM)
+        check("section-search/1", {**SEARCH, "stops": breakpoints}, SUM)
 
 
-def test_stops_need_operators_that_always_do_the_same() -> None:
+def test_breakpoints_need_operators_that_always_do_the_same() -> None:
     """Behind a fork, an operator that overwrites if it comes last is no place for a slope."""
     sample = SUM.with_parameters({"in_place": "yes"})
     # Here, operator 1 can overwrite what operator 3 reads too.
@@ -125,10 +125,10 @@ def test_stops_need_operators_that_always_do_the_same() -> None:
         metric="sum",
         in_place="yes",
     )
-    stops = [{"forced": [1, 5]}, SLOPE]
-    assert check("section-search/1", {**SEARCH, "stops": stops}, sample)
+    breakpoints = [{"forced": [1, 5]}, SLOPE]
+    assert check("section-search/1", {**SEARCH, "stops": breakpoints}, sample)
     with pytest.raises(checker.Rejected, match="overwrites in some orders only"):
-        check("section-search/1", {**SEARCH, "stops": stops}, small)
+        check("section-search/1", {**SEARCH, "stops": breakpoints}, small)
 
 
 def test_prices_above_zero_are_no_more_than_the_size() -> None:
@@ -156,8 +156,8 @@ def test_the_last_operator_of_a_section_counts() -> None:
         (1, 4, []),
     ]  # fmt: skip
     prices = [[1, 3, 5], [2, 1, 6], [3, 2, 5]]
-    stops = [{"forced": [1, 4]}, {"at": 3, "slope": [-1, 1], "prices": prices}]
-    payload = {**SEARCH, "order": [0, 1, 2, 3, 4], "stops": stops}
+    breakpoints = [{"forced": [1, 4]}, {"at": 3, "slope": [-1, 1], "prices": prices}]
+    payload = {**SEARCH, "order": [0, 1, 2, 3, 4], "stops": breakpoints}
     assert check("section-search/1", payload, instance(5, tensors, metric="sum"))
     overwriting = instance(5, tensors, metric="sum", in_place="yes")
     with pytest.raises(checker.Rejected, match="overwrites in some orders only"):

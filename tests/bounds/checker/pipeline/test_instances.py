@@ -66,7 +66,7 @@ def test_all_costs_together_are_limited() -> None:
 
 def test_huge_integers_are_rejected() -> None:
     """Integers too long to print are rejected without printing them."""
-    sample = certified("pipeline", "share")
+    sample = certified("pipeline", "fractional-load")
     document = sample.instance.to_json()
     with pytest.raises(checker.Rejected, match="k of the instance is not an integer"):
         checker.check_instance({**document, "k": 10**5000})

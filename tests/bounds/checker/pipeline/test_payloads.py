@@ -9,7 +9,7 @@ from mutation import JSON
 
 from boundmark.bounds import checker
 
-TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
+TREE_ROWS = ("cost", "fractional-load", "overflow", "enters", "leaves", "edge", "later")
 
 
 @pytest.mark.parametrize("name", ["node-cut", "share, one node"])
@@ -65,7 +65,7 @@ PAYLOAD = (
 @given(payload=PAYLOAD, kind=st.sampled_from(sorted(checker.KINDS)), bound=st.just(0) | JSON)
 def test_arbitrary_payloads_are_rejected_or_true(payload: Any, kind: str, bound: Any) -> None:
     """Nothing but a rejection comes of nonsense, and nothing false is proved."""
-    sample = certified("pipeline", "share")
+    sample = certified("pipeline", "fractional-load")
     document = {**sample.certificate, "kind": kind, "payload": payload, "bound": bound}
     try:
         proved = checker.check_certificate(sample.instance.to_json(), document)

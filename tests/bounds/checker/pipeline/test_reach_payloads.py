@@ -18,7 +18,7 @@ from boundmark.problems.certificate import Certificate
 
 Payload = dict[str, Any]
 
-SAMPLE = ("pipeline", "reach")
+SAMPLE = ("pipeline", "prefix-bound")
 
 
 def changed(change: Callable[[Payload], Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from recording import Recorder
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.bounds.pipeline.trees import mip_tree
 from boundmark.bounds.pipeline.trees.mip_tree import LARGEST_GRAPH, next_report_at
 from boundmark.bounds.pipeline.trees.relaxation import Point, solve

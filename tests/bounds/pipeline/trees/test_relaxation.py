@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from boundmark.bounds.pipeline.reach.prefixes import scaled
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.prefix_bound.prefixes import scaled
 from boundmark.bounds.pipeline.trees.relaxation import (
     FAMILIES,
     Relaxation,

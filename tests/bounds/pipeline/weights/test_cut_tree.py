@@ -16,7 +16,7 @@ from selection import examples
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights import cut_tree as method
 from boundmark.bounds.pipeline.weights.cut_tree import CutTreeSettings
@@ -53,7 +53,7 @@ def run(
 
 
 @pytest.mark.parametrize(
-    ("name", "share", "best", "is_loaded"),
+    ("name", "fractional-load", "best", "is_loaded"),
     [
         ("cut-tree", 12, 14, 0),
         ("cut-tree, parameters as work", 16, 21, 1),

@@ -16,7 +16,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline import PACKING
-from boundmark.bounds.pipeline.share import share_table
+from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.bounds.pipeline.weights import packing as method
 from boundmark.bounds.pipeline.weights.packing import PackingSettings
 from boundmark.bounds.pipeline.weights.weighing import PRECISION
@@ -43,7 +43,7 @@ def run(sample: PipelineInstance, seconds: float = 20) -> list[Certificate]:
 
 
 @pytest.mark.parametrize(
-    ("name", "share", "best", "is_loaded"),
+    ("name", "fractional-load", "best", "is_loaded"),
     [
         ("packing", 19, 22, 0),
         ("packing, parameters as work", 17, 24, 1),

@@ -1,4 +1,4 @@
-"""`reach`: refutes thresholds by bounds on the first s stages, s = 1 to k, with rising effort.
+"""`prefix-bound`: refutes thresholds by bounds on the first s stages, for s = 1 to k.
 
 Thresholds between what has been refuted and the cost of the best partition are tried. At each, an
 attempt is made to refute it, and another to meet it stage by stage. Both may fail. Such a threshold
@@ -17,10 +17,16 @@ import numpy.typing as npt
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline import minimum_cuts, work
+from boundmark.bounds.pipeline.prefix_bound.attempt import (
+    FEW_BRANCHINGS,
+    KIND,
+    SHORT,
+    Attempt,
+    Context,
+)
+from boundmark.bounds.pipeline.prefix_bound.prefixes import OutOfTimeError, scaled
+from boundmark.bounds.pipeline.prefix_bound.search import Program, Search
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
-from boundmark.bounds.pipeline.reach.attempt import FEW_BRANCHINGS, KIND, SHORT, Attempt, Context
-from boundmark.bounds.pipeline.reach.prefixes import OutOfTimeError, scaled
-from boundmark.bounds.pipeline.reach.search import Program, Search
 from boundmark.bounds.pipeline.trees.relaxation import (
     PrefixWeights,
     Superblocks,
@@ -243,7 +249,7 @@ class ThresholdSearch:
             began = self._context.budget.spent()
             instance, payload = self._context.instance, self._waiting.payload()
             bound = self._waiting.threshold + 1
-            self._best.bound(Certificate.of(instance, KIND, bound, payload, "reach"))
+            self._best.bound(Certificate.of(instance, KIND, bound, payload, "prefix-bound"))
             self._waiting = None
             self._reported = self._context.budget.spent()
             self._reporting = self._reported - began

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError, Weights, scaled
+from boundmark.bounds.pipeline.prefix_bound.prefixes import Closure, OutOfTimeError, Weights, scaled
 from boundmark.bounds.pipeline.windows import SHARE_UNITS, Windows, branch, narrowed
 from boundmark.problems import method
 from boundmark.problems.method import Budget

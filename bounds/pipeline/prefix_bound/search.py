@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix, diags
 
 from boundmark.bounds.mip.highs import highs_solver
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError, scaled
+from boundmark.bounds.pipeline.prefix_bound.prefixes import Closure, OutOfTimeError, scaled
 from boundmark.bounds.pipeline.trees.relaxation import (
     FAMILIES,
     FloatArray,

@@ -19,7 +19,7 @@ from boundmark.problems.pipeline import PipelineInstance
 
 def best(sample: PipelineInstance) -> Certificate:
     """Return the last certificate, which is checked and better than those before."""
-    reported = record("separation", sample, seconds=60)
+    reported = record("forced-transfer", sample, seconds=60)
     assert not reported.solutions
     bounds = [one.bound for one in reported.bounds]
     assert bounds == sorted(set(bounds))
@@ -55,7 +55,7 @@ def test_saved_tensors_count_twice() -> None:
     assert best(sample).bound == expected
 
 
-@pytest.mark.parametrize("name", ["separation", "separation, overflow"])
+@pytest.mark.parametrize("name", ["forced-transfer", "separation, overflow"])
 def test_pairs_follow_from_those_before(name: str) -> None:
     """In another order, one comes before the transfers that it rests on."""
     sample = certified("pipeline", name)
@@ -80,7 +80,7 @@ def test_pairs_follow_from_those_before(name: str) -> None:
 )
 def test_false_pairs_are_rejected(changes: dict[str, object], reason: str) -> None:
     """The message says what is wrong with them."""
-    sample = certified("pipeline", "separation")
+    sample = certified("pipeline", "forced-transfer")
     changed = copy.deepcopy(sample.certificate)
     changed["payload"].update(changes)
     with pytest.raises(checker.Rejected, match=reason):
@@ -89,10 +89,10 @@ def test_false_pairs_are_rejected(changes: dict[str, object], reason: str) -> No
 
 def test_graph_beyond_the_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     """The method says so instead of filling the memory."""
-    sample = certified("pipeline", "separation")
+    sample = certified("pipeline", "forced-transfer")
     monkeypatch.setattr(limits, "LARGEST_SEPARATION_GRAPH", 5)
     with pytest.raises(UnsupportedError, match="6 nodes; expected at most 5"):
-        record("separation", sample.instance)
+        record("forced-transfer", sample.instance)
 
 
 def test_training_graph() -> None:

@@ -1,10 +1,10 @@
-"""Steps of `reach` on a network of repeated cells: their programs, their proofs and their check."""
+"""Steps of `prefix-bound` on a network of repeated cells: programs, proofs and their check."""
 
 import json
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context
-from boundmark.bounds.pipeline.reach.method import Greedy
+from boundmark.bounds.pipeline.prefix_bound.attempt import KIND, Attempt, Context
+from boundmark.bounds.pipeline.prefix_bound.method import Greedy
 from boundmark.datasets.pipeline.cells import load
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget

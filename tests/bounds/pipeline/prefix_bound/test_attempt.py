@@ -15,8 +15,8 @@ from selection import examples, first_now
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget
-from boundmark.bounds.pipeline.reach.attempt import KIND, Attempt, Context
-from boundmark.bounds.pipeline.reach.prefixes import Step
+from boundmark.bounds.pipeline.prefix_bound.attempt import KIND, Attempt, Context
+from boundmark.bounds.pipeline.prefix_bound.prefixes import Step
 from boundmark.bounds.pipeline.windows import SHARE_UNITS
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.pipeline import PipelineInstance

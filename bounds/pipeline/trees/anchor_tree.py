@@ -1,14 +1,14 @@
-"""`pivot-tree`: certified trees, one for each position of the stage of one node, the pivot.
+"""`anchor-tree`: certified trees, one for each position of the stage of one node, the anchor.
 
-The pivot is the node around which most would have to be transferred; if no tensor leads past any
-node, the mean work is all that is reported. Let the pivot be in stage j. What it depends on is in
-stage j or before, and what depends on it is in stage j or after. In training graphs, with a pivot
+The anchor is the node around which most would have to be transferred; if no tensor leads past any
+node, the mean work is all that is reported. Let the anchor be in stage j. What it depends on is in
+stage j or before, and what depends on it is in stage j or after. In training graphs, with a anchor
 where the forward part of the graph ends, only stage j can hold forward operators together with the
 backward operators that read what they wrote: all other such tensors leave a stage before and enter
 one after, or they leave or enter stage j. The program of three superblocks ([MTPP24], Section 3.3)
 says how little that may be, and minimum cuts solve it (see `superblock_cuts`).
 
-It is a certificate of the kind `bottleneck-guess-tree/1`, in which only the pivot demands anything
+It is a certificate of the kind `bottleneck-guess-tree/1`, in which only the anchor demands anything
 of its stage. Each position has a tree of its own. Multipliers of one position hold for others as
 well, and prove little less if these are near. So cuts are found where the bound is least, and many
 positions never have their own.
@@ -22,7 +22,7 @@ import numpy as np
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline import separation, work
+from boundmark.bounds.pipeline import forced_transfer, work
 from boundmark.bounds.pipeline.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.quick_partition import segmented_along, start_from_quick_partition
 from boundmark.bounds.pipeline.trees.mip_tree import FRACTIONAL, checked_certificate, heaviest
@@ -53,7 +53,7 @@ KIND = "bottleneck-guess-tree/1"
 ROWS = (*TREE_FAMILIES, "demand")
 NOTHING: dict[str, list[int]] = {name: [] for name in ROWS}
 
-# The leaf with the pivot outside its stage, which the demand row alone refutes.
+# The leaf with the anchor outside its stage, which the demand row alone refutes.
 ELSEWHERE = {**NOTHING, "demand": [0, 1]}
 
 
@@ -63,12 +63,12 @@ LARGEST = 2**62
 
 @dataclass(eq=False)
 class Leaf:
-    """Partitions with the pivot in a given stage, until it is branched on.
+    """Partitions with the anchor in a given stage, until it is branched on.
 
     Attributes
     ----------
     merged
-        How many stages are before the pivot's stage, in it and after it.
+        How many stages are before the anchor's stage, in it and after it.
     bound
         What the multipliers prove of the bottleneck stage.
     multipliers
@@ -92,11 +92,11 @@ class Leaf:
 
 
 class Positions:
-    """Branch and bound at a threshold: one tree for each position of the pivot's stage.
+    """Branch and bound at a threshold: one tree for each position of the anchor's stage.
 
     Parameters
     ----------
-    pivot
+    anchor
         The node.
     threshold
         What all stages are supposed to cost at most. No bound gets above it by more than a tick.
@@ -104,14 +104,14 @@ class Positions:
     Attributes
     ----------
     places
-        Where cuts have each node, on the average: from 0, before the pivot's stage, to 2, after
+        Where cuts have each node, on the average: from 0, before the anchor's stage, to 2, after
         it: those of the roots, and behind them, those found last; whoever uses one takes it out.
     """
 
     def __init__(
-        self, instance: PipelineInstance, pivot: int, threshold: int, budget: Budget
+        self, instance: PipelineInstance, anchor: int, threshold: int, budget: Budget
     ) -> None:
-        self._instance, self._pivot, self._budget = instance, pivot, budget
+        self._instance, self._pivot, self._budget = instance, anchor, budget
         self.threshold = threshold
         self._costs = Costs.of(instance.graph)
         self._around = transfers_around(instance.graph)
@@ -121,7 +121,7 @@ class Positions:
         self._are_last_of_roots = True
 
     def _root(self, dag: Dag, stage: int) -> Leaf:
-        """Return all partitions with the pivot in a stage."""
+        """Return all partitions with the anchor in a stage."""
         merged = np.array([stage, 1, self._instance.k - 1 - stage])
         first = np.full(dag.nodes, MIDDLE if stage == 0 else 0)
         last = np.full(dag.nodes, MIDDLE if stage == self._instance.k - 1 else 2)
@@ -162,7 +162,7 @@ class Positions:
         return True
 
     def payload(self) -> dict[str, Any]:
-        """Return the certificate's payload: each root below two branchings that place the pivot."""
+        """Return the payload: each root below two branchings that place the anchor."""
         nodes: list[Any] = []
         for root in self._roots:
             nodes += [[self._pivot, MIDDLE], [self._pivot, MIDDLE - 1], ELSEWHERE]
@@ -217,7 +217,7 @@ class Positions:
     def _choice(self, leaf: Leaf, found: Proof) -> tuple[int, int] | None:
         """Return the node and superblock to branch on; None if that would prove no more.
 
-        Who is in the pivot's stage matters more than what is before it, and a node among expensive
+        Who is in the anchor's stage matters more than what is before it, and a node among expensive
         tensors matters most: its neighbours must follow it, or the stage is expensive.
         """
         first, last = leaf.windows.first, leaf.windows.last
@@ -281,7 +281,7 @@ def _completed(dag: Dag, plane: Plane, is_early: bool) -> IntArray:
     Parameters
     ----------
     is_early
-        Whether open nodes are before the pivot's stage rather than after it, if they can be both.
+        Whether open nodes are before the anchor's stage rather than after it, if they can be both.
     """
     sides: IntArray = 2 - plane.y.sum(axis=1)
     is_open = ~plane.is_consistent
@@ -299,7 +299,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     """Report ever better certificates until the time is up or the trees are decided.
 
     Partitions are reported, too: where cuts have the nodes is an order, and the best segmentation
-    of that order splits what is before and after the pivot's stage into stages.
+    of that order splits what is before and after the anchor's stage into stages.
 
     Raises
     ------
@@ -309,8 +309,8 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     refuse_more_than(LARGEST_TREE_GRAPH, instance)
     best = Best.before(instance, progress)
     work.run_mean_work(instance, budget, seed, best)
-    pivot = widest_span(instance.graph)
-    if pivot is None:
+    anchor = widest_span(instance.graph)
+    if anchor is None:
         return
     # Thresholds stay below what a partition costs.
     start_from_quick_partition(instance, seed, budget, best)
@@ -318,7 +318,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     if int(instance.graph.work.max()) > threshold or best.is_proven:
         return
     # The rest of the time is for checking the last certificate.
-    positions = Positions(instance, pivot, threshold, budget.part(0.95))
+    positions = Positions(instance, anchor, threshold, budget.part(0.95))
     # Parts of the time: for partitions rounded from solutions of cuts, and between two reports.
     partition_part, report_part = 0.15, 0.1
     reported, slowest_check, cutting = budget.spent(), 0.0, 0.0
@@ -352,19 +352,19 @@ def widest_span(graph: PipelineGraph) -> int | None:
     """
     dag = graph.dag
     order = dag.topological_order
-    before = separation.reached(order, dag.producer_start, dag.producers)
-    after = separation.reached(frozen(order[::-1]), dag.consumer_start, dag.targets)
-    found = separation.spans(before, after, dag.consumer_start, dag.targets, graph.transfer)
+    before = forced_transfer.reached(order, dag.producer_start, dag.producers)
+    after = forced_transfer.reached(frozen(order[::-1]), dag.consumer_start, dag.targets)
+    found = forced_transfer.spans(before, after, dag.consumer_start, dag.targets, graph.transfer)
     for side in (before, after):
         found[np.bitwise_count(side).sum(axis=1) < 0.1 * dag.nodes] = 0
-    pivot = int(found.argmax())
-    return pivot if found[pivot] > 0 else None
+    anchor = int(found.argmax())
+    return anchor if found[anchor] > 0 else None
 
 
 def _report(instance: PipelineInstance, positions: Positions, best: Best) -> bool:
     """Report the certificate; return False if it exceeds the checker's limits."""
     try:
-        best.bound(checked_certificate(instance, KIND, positions.payload(), "pivot-tree"))
+        best.bound(checked_certificate(instance, KIND, positions.payload(), "anchor-tree"))
     except checker.TooLarge:
         return False
     return True

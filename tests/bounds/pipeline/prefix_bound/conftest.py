@@ -3,8 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.reach.attempt import Context
-from boundmark.bounds.pipeline.reach.prefixes import Closure
+from boundmark.bounds.pipeline.prefix_bound.attempt import Context
+from boundmark.bounds.pipeline.prefix_bound.prefixes import Closure
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 

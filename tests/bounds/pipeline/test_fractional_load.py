@@ -10,8 +10,13 @@ from recording import LooksBudget, Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
+from boundmark.bounds.pipeline.fractional_load import (
+    FEW_IO_WEIGHTS,
+    GrowingTable,
+    ShareTable,
+    share_table,
+)
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts
-from boundmark.bounds.pipeline.share import FEW_IO_WEIGHTS, GrowingTable, ShareTable, share_table
 from boundmark.bounds.pipeline.trees import mip_tree
 from boundmark.bounds.pipeline.weights import cut_tree, packing
 from boundmark.problems.method import Budget
@@ -61,7 +66,7 @@ def test_only_what_is_better_is_proven(
     monkeypatch.setattr(MinimumCuts, "flow", counted)
     recorder = Recorder()
     best = Best(sample, recorder, certified=bound + more)
-    assert table.report(sample, "share", best, Budget(60)) == bound
+    assert table.report(sample, "fractional-load", best, Budget(60)) == bound
     assert [report.bound for report in recorder.bounds] == [bound] * reported
     count = len(proofs)
     assert (count > 0) == reported
@@ -74,7 +79,9 @@ def test_proofs_end_in_time(graph: PipelineGraph) -> None:
     """All flows of a thousand nodes take seconds; without all of them, nothing is proven."""
     sample, table = PipelineInstance(graph, 4), share_table(graph)
     bound, recorder = table.bound(4), Recorder()
-    assert table.report(sample, "share", Best(sample, recorder), LooksBudget(10.0)) == bound
+    assert (
+        table.report(sample, "fractional-load", Best(sample, recorder), LooksBudget(10.0)) == bound
+    )
     assert not recorder.bounds
     assert table.flows_in_time(bound, LooksBudget(10.0)) is None
     # What has been computed so far is kept, and needs no look at the clock.
@@ -82,7 +89,9 @@ def test_proofs_end_in_time(graph: PipelineGraph) -> None:
     assert flows is not None
     assert len(flows) > 20
     assert table.flows_in_time(bound, LooksBudget(0.0)) == flows
-    assert table.report(sample, "share", Best(sample, recorder), LooksBudget(0.0)) == bound
+    assert (
+        table.report(sample, "fractional-load", Best(sample, recorder), LooksBudget(0.0)) == bound
+    )
     assert [report.bound for report in recorder.bounds] == [bound]
     for run in (packing.run, cut_tree.run, mip_tree.run):
         recorder = Recorder()
@@ -124,7 +133,7 @@ def test_certificate_proves_exactly_its_bound(
     table = share_table(graph)
     for k in (1, 2, 3, 5, 8, 13, 60, 10**6):
         sample = PipelineInstance(graph, k)
-        found = table.certificate(sample, "share")
+        found = table.certificate(sample, "fractional-load")
         assert found.bound == table.bound(k)
         assert checker.check_certificate(sample.to_json(), found.to_json()) == found.bound
 
@@ -132,7 +141,7 @@ def test_certificate_proves_exactly_its_bound(
 def test_no_flow_is_superfluous(graph: PipelineGraph, table: ShareTable) -> None:
     """Without the flow that gains least, the rest does not refute the threshold."""
     sample = PipelineInstance(graph, 4)
-    document = table.certificate(sample, "share").to_json()
+    document = table.certificate(sample, "fractional-load").to_json()
     flows = document["payload"]["flows"]
     assert 0 < len(flows) < 80
     for i in range(len(flows)):
@@ -166,7 +175,7 @@ def test_table_goes_on_where_the_time_was_up(graph: PipelineGraph, table: ShareT
     bounds = []
     for _ in range(40):
         some = growing.until(LooksBudget(7.0))
-        certificate = some.certificate(sample, "share")
+        certificate = some.certificate(sample, "fractional-load")
         bounds.append(certificate.bound)
         checked = checker.check_certificate(sample.to_json(), certificate.to_json())
         assert checked == certificate.bound == some.bound(4)
@@ -180,6 +189,6 @@ def test_table_goes_on_where_the_time_was_up(graph: PipelineGraph, table: ShareT
 def test_graph_without_work_has_bound_zero() -> None:
     """Nothing to do costs nothing, and that is certified as well."""
     sample = instance([0, 0], [(0, 1)], 3)
-    found = share_table(sample.graph).certificate(sample, "share")
+    found = share_table(sample.graph).certificate(sample, "fractional-load")
     assert found.bound == 0
     assert checker.check_certificate(sample.to_json(), found.to_json()) == 0

@@ -18,8 +18,8 @@ from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.leaf import TERM_BYTES, WeighedRow, add_up
 from boundmark.bounds.checker.pipeline.leaf import Program as CheckedProgram
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline.reach.prefixes import Closure, Prefixes, Step, Weights, scaled
-from boundmark.bounds.pipeline.reach.search import Leaf, Objective, Program, Search
+from boundmark.bounds.pipeline.prefix_bound.prefixes import Closure, Prefixes, Step, Weights, scaled
+from boundmark.bounds.pipeline.prefix_bound.search import Leaf, Objective, Program, Search
 from boundmark.bounds.pipeline.trees.relaxation import (
     TREE_FAMILIES,
     FloatArray,

@@ -16,8 +16,8 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.checker.pipeline import limits
-from boundmark.bounds.pipeline import ideal_dp, tower_dp
-from boundmark.bounds.pipeline.tower_dp import towers
+from boundmark.bounds.pipeline import ideal_dp, two_branch_dp
+from boundmark.bounds.pipeline.two_branch_dp import towers
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
@@ -28,7 +28,7 @@ from boundmark.problems.pipeline import PipelineInstance
 def solved(sample: PipelineInstance, seconds: float = 60, least_part: float = 0.0) -> Recorder:
     """Run the method."""
     reports = Recorder()
-    tower_dp.run(sample, Budget(seconds), 0, reports, least_part=least_part)
+    two_branch_dp.run(sample, Budget(seconds), 0, reports, least_part=least_part)
     return reports
 
 
@@ -69,7 +69,7 @@ def test_finds_and_certifies_the_optimum_of_two_towers(sample: PipelineInstance)
     assert sample.objective(reports.solutions[-1]) == best
     assert checked(sample, reports) == best
     higher = {"threshold": best, "tower": next(towers(sample.graph.dag))[1]}
-    certificate = Certificate.of(sample, tower_dp.KIND, best + 1, higher, "test").to_json()
+    certificate = Certificate.of(sample, two_branch_dp.KIND, best + 1, higher, "test").to_json()
     with pytest.raises(checker.Rejected, match="do not refute"):
         checker.check_certificate(sample.to_json(), certificate)
 
@@ -128,11 +128,11 @@ def test_steps_are_counted_as_the_checker_takes_them(
 
     needed = bisect_left(range(2**20), True, key=is_accepted)
     for steps, kind in ((needed - 1, Claim), (needed, Certificate)):
-        monkeypatch.setattr(tower_dp, "MOST_STEPS", steps)
+        monkeypatch.setattr(two_branch_dp, "MOST_STEPS", steps)
         reports = Recorder()
         # Told the optimum, it lists stages up to the threshold that is to be refuted.
         best = Best(sample, reports, objective=final.bound, certified=final.bound - 1)
-        tower_dp.run(sample, Budget(60), 0, best, least_part=0.0)
+        two_branch_dp.run(sample, Budget(60), 0, best, least_part=0.0)
         assert [type(bound) for bound in reports.bounds] == [kind]
         assert reports.bounds[0].bound == final.bound
 
@@ -189,7 +189,7 @@ def test_graphs_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) 
     sample = encoders(3, 1)
     final = solved(sample).bounds[-1]
     assert isinstance(final, Certificate)
-    monkeypatch.setattr(tower_dp, "LARGEST_TOWER_GRAPH", sample.nodes - 1)
+    monkeypatch.setattr(two_branch_dp, "LARGEST_TOWER_GRAPH", sample.nodes - 1)
     with pytest.raises(UnsupportedError, match="has 25 nodes; expected at most 24"):
         solved(sample)
     monkeypatch.setattr(limits, "LARGEST_TOWER_GRAPH", sample.nodes - 1)

@@ -1,4 +1,4 @@
-"""`share`: bounds by the part of a stage that each node takes, with the tensors around it.
+"""`fractional-load`: bounds by the fraction of a stage that each node takes, with its tensors.
 
 Let io_v(t) be a lower bound on the tensor cost io(S) of every stage S that contains v and costs at
 most t. Within such a stage, ``work(S) <= t - io(S) <= t - io_v(t)`` for each v in S, so that
@@ -61,7 +61,7 @@ def run(
     mean = -(-int(instance.graph.work.sum()) // instance.k)
     without_cuts = {"threshold": mean - 1, "flows": []}
     best = Best.before(instance, progress)
-    best.bound(Certificate.of(instance, KIND, mean, without_cuts, "share"))
+    best.bound(Certificate.of(instance, KIND, mean, without_cuts, "fractional-load"))
     steps: list[Tables] = [partial(table_in_time, io_weights=FEW_IO_WEIGHTS)]
     # On larger graphs, flows for the largest weights fill certificates of hundreds of megabytes.
     if instance.nodes <= 2000:
@@ -69,7 +69,7 @@ def run(
     for step in steps:
         if budget.is_spent():
             break
-        step(instance.graph, budget).report(instance, "share", best, budget)
+        step(instance.graph, budget).report(instance, "fractional-load", best, budget)
 
 
 @dataclass(frozen=True, eq=False)

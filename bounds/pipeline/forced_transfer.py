@@ -1,4 +1,4 @@
-"""`separation`: the mean work, with transfers that no partition below a threshold avoids.
+"""`forced-transfer`: the mean work, with transfers that no partition below a threshold avoids.
 
 Suppose that every stage costs at most t. Stages are convex: one with two nodes in it holds all
 that is on paths between them. If that costs more than t, the two are in different stages, and so
@@ -125,7 +125,7 @@ def _certificate(instance: PipelineInstance, found: Refutation) -> Certificate:
         "first": found.first.tolist(),
         "last": found.last.tolist(),
     }
-    return Certificate.of(instance, KIND, found.threshold + 1, payload, "separation")
+    return Certificate.of(instance, KIND, found.threshold + 1, payload, "forced-transfer")
 
 
 Bits = npt.NDArray[np.uint64]

@@ -15,10 +15,10 @@ from selection import examples
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline.reach import method
-from boundmark.bounds.pipeline.reach.attempt import Context
-from boundmark.bounds.pipeline.reach.prefixes import Closure, OutOfTimeError
-from boundmark.bounds.pipeline.reach.search import Point, Program
+from boundmark.bounds.pipeline.prefix_bound import method
+from boundmark.bounds.pipeline.prefix_bound.attempt import Context
+from boundmark.bounds.pipeline.prefix_bound.prefixes import Closure, OutOfTimeError
+from boundmark.bounds.pipeline.prefix_bound.search import Point, Program
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag

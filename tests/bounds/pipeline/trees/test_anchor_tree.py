@@ -13,8 +13,8 @@ from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget as checker_budget
 from boundmark.bounds.pipeline.quick_partition import segmented, segmented_along
-from boundmark.bounds.pipeline.trees import pivot_tree
-from boundmark.bounds.pipeline.trees.pivot_tree import Positions, widest_span
+from boundmark.bounds.pipeline.trees import anchor_tree
+from boundmark.bounds.pipeline.trees.anchor_tree import Positions, widest_span
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
@@ -24,7 +24,7 @@ from boundmark.problems.pipeline.instance import stage_costs
 
 def best(sample: PipelineInstance, seconds: float = 60) -> Certificate:
     """Return the last certificate; all are checked, and each is better than those before."""
-    bounds = record("pivot-tree", sample, seconds=seconds).bounds
+    bounds = record("anchor-tree", sample, seconds=seconds).bounds
     assert [one.bound for one in bounds] == sorted({one.bound for one in bounds})
     for one in bounds:
         assert isinstance(one, Certificate)
@@ -41,12 +41,12 @@ def there_and_back(layers: int, *, saved: int, k: int) -> PipelineInstance:
     return instance([1] * n, sorted(edges), k, transfer=[saved] * layers + [0] * layers)
 
 
-def least_around(sample: PipelineInstance, pivot: int) -> int:
-    """Return the optimum over the three superblocks around the pivot's stage, by enumeration."""
+def least_around(sample: PipelineInstance, anchor: int) -> int:
+    """Return the optimum over the three superblocks around the anchor's stage, by enumeration."""
     costs = []
     edges = sample.graph.dag.edge_pairs().tolist()
     for sides in itertools.product(range(3), repeat=sample.nodes):
-        if sides[pivot] != 1 or any(sides[u] > sides[w] for u, w in edges):
+        if sides[anchor] != 1 or any(sides[u] > sides[w] for u, w in edges):
             continue
         before, middle, after = (
             stage_cost(sample, {v for v, side in enumerate(sides) if side == part})
@@ -70,14 +70,14 @@ def test_never_above_the_optimum(sample: PipelineInstance) -> None:
 @given(instances())
 def test_partitions_get_better(sample: PipelineInstance) -> None:
     """Each partition is better than those before, and none than the last bound."""
-    reports = record("pivot-tree", sample)
+    reports = record("anchor-tree", sample)
     costs = [sample.objective(partition) for partition in reports.solutions]
     assert costs == sorted(set(costs), reverse=True)
     assert all(cost >= reports.bounds[-1].bound for cost in costs)
 
 
 def test_places_of_a_program() -> None:
-    """What comes before the pivot is never behind its stage, and what comes after never before."""
+    """What comes before the anchor is never behind its stage, and what comes after never before."""
     sample = there_and_back(4, saved=3, k=3)
     positions = Positions(sample, 3, 20, Budget(60))
     while len(positions.places) < 2 and positions.improve():
@@ -99,10 +99,10 @@ def test_trees_get_as_far_as_their_program(sample: PipelineInstance) -> None:
         sample.k,
         transfer=sample.graph.transfer.tolist(),
     )
-    pivot = 0
-    least = least_around(free, pivot)
+    anchor = 0
+    least = least_around(free, anchor)
     threshold = max(least, int(free.graph.work.max()), 1)
-    positions = Positions(free, pivot, threshold, Budget(60))
+    positions = Positions(free, anchor, threshold, Budget(60))
     while positions.improve():
         pass
     # Shares at the threshold, and rounding at the end of each leaf, may add to the program.
@@ -135,14 +135,14 @@ def test_a_bound_that_is_met_ends_the_search() -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_turning_point(k: int) -> None:
-    """Where a chain turns back is the pivot, and the bound is near the optimum."""
+    """Where a chain turns back is the anchor, and the bound is near the optimum."""
     sample = there_and_back(4, saved=3, k=k)
     assert widest_span(sample.graph) in (3, 4)
     assert best(sample, seconds=5).bound >= 0.8 * optimum(sample)
 
 
 def test_no_tensor_waits() -> None:
-    """Nodes that read nothing of each other have no pivot, and the mean work is all there is."""
+    """Nodes that read nothing of each other have no anchor, and the mean work is all there is."""
     sample = instance([3, 4, 5], [], 2)
     assert widest_span(sample.graph) is None
     assert best(sample).bound == 6
@@ -166,20 +166,20 @@ def spans_by_definition(sample: PipelineInstance) -> list[int]:
 
 @given(instances())
 def test_widest_span(sample: PipelineInstance) -> None:
-    """The pivot is the first node with the largest span."""
+    """The anchor is the first node with the largest span."""
     # A node of five by itself is a tenth of the nodes and more.
     expected = spans_by_definition(sample)
     found = widest_span(sample.graph)
     assert found == (int(np.argmax(expected)) if max(expected) else None)
 
 
-def test_much_comes_before_and_after_the_pivot() -> None:
+def test_much_comes_before_and_after_the_anchor() -> None:
     """The large tensor at the end of a chain is passed over."""
     n = 30
     sample = instance([1] * n, [(v, v + 1) for v in range(n - 1)], 2, transfer=[1] * 28 + [99, 0])
-    pivot = widest_span(sample.graph)
-    assert pivot is not None
-    assert 0.1 * n <= pivot + 1 <= 0.9 * n + 1
+    anchor = widest_span(sample.graph)
+    assert anchor is not None
+    assert 0.1 * n <= anchor + 1 <= 0.9 * n + 1
 
 
 def decided() -> tuple[PipelineInstance, dict[str, Any]]:
@@ -191,9 +191,9 @@ def decided() -> tuple[PipelineInstance, dict[str, Any]]:
 
 
 def test_corrupted_certificates_prove_nothing_false() -> None:
-    """A higher bound, no multipliers, another pivot or a position left out: none is accepted."""
+    """A higher bound, no multipliers, another anchor or a position left out: none is accepted."""
     sample, document = decided()
-    for change in ("bound", "leaves", "pivot", "position"):
+    for change in ("bound", "leaves", "anchor", "position"):
         changed = copy.deepcopy(document)
         payload = changed["payload"]
         if change == "bound":
@@ -202,7 +202,7 @@ def test_corrupted_certificates_prove_nothing_false() -> None:
             for node in payload["nodes"]:
                 if isinstance(node, dict):
                     node["cost"] = []
-        elif change == "pivot":
+        elif change == "anchor":
             payload["demand"] = payload["demand"][1:] + payload["demand"][:1]
         else:
             payload["nodes"] = payload["nodes"][: len(payload["nodes"]) // 2]
@@ -214,24 +214,24 @@ def test_trees_do_not_outgrow_the_checker(monkeypatch: pytest.MonkeyPatch) -> No
     """What can no longer be checked is not reported, and the method ends."""
     sample = there_and_back(6, saved=3, k=4)
     monkeypatch.setattr(checker_budget, "MOST_STEPS", 500)
-    bounds = record("pivot-tree", sample, seconds=10).bounds
+    bounds = record("anchor-tree", sample, seconds=10).bounds
     assert {one.kind for one in bounds} == {"mean-work/1"}
 
 
 def test_graph_beyond_the_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     """The method says so instead of building programs."""
-    monkeypatch.setattr(pivot_tree, "LARGEST_TREE_GRAPH", 5)
+    monkeypatch.setattr(anchor_tree, "LARGEST_TREE_GRAPH", 5)
     with pytest.raises(UnsupportedError, match="12 nodes or stages; expected at most 5"):
-        record("pivot-tree", there_and_back(6, saved=3, k=4))
+        record("anchor-tree", there_and_back(6, saved=3, k=4))
 
 
 @pytest.mark.slow
 def test_training_graph() -> None:
-    """A model with its backward pass, in some seconds: half above `separation`."""
+    """A model with its backward pass, in some seconds: half above `forced-transfer`."""
     sample = named_instance("zoo/gpt-2-training", {"k": "4"}, "pipeline").instance
     assert isinstance(sample, PipelineInstance)
-    separated = record("separation", sample, seconds=60).bounds[-1].bound
-    reports = record("pivot-tree", sample, seconds=30).bounds
+    separated = record("forced-transfer", sample, seconds=60).bounds[-1].bound
+    reports = record("anchor-tree", sample, seconds=30).bounds
     assert reports[-1].bound > 1.4 * separated
 
 
@@ -240,9 +240,9 @@ def test_partitions_of_a_training_graph() -> None:
     """Some programs of its trees lead to a partition that no segmentation of the order is."""
     sample = named_instance("zoo/bert-base-training", {"k": "4"}, "pipeline").instance
     assert isinstance(sample, PipelineInstance)
-    pivot = widest_span(sample.graph)
-    assert pivot is not None
-    positions, costs = Positions(sample, pivot, 12_000_000, Budget(300)), []
+    anchor = widest_span(sample.graph)
+    assert anchor is not None
+    positions, costs = Positions(sample, anchor, 12_000_000, Budget(300)), []
     for _ in range(10):
         assert positions.improve()
         if positions.places:

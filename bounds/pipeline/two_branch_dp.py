@@ -1,13 +1,14 @@
-"""`tower-dp`: dynamic programming over pairs of down-sets, for graphs with two parallel towers.
+"""`two-branch-dp`: dynamic programming over pairs of down-sets, for two parallel branches.
 
-Models with an encoder for images beside one for texts have few down-sets in each tower, but the
-product of both numbers in all, too many for `ideal-dp`. A stage has an interval of down-sets in the
-tower and one beside it, and its cost is the sum of both, but for tensors that pass from one side to
-the other. So a search through pairs of down-sets, fewest stages first, looks at the intervals of
-each side apart from those of the other: for a down-set of the tower, all down-sets beside it that
-some stage leads to are found at once, by their least cost. A stage pays for tensors between the
-sides if it reads none of them, or has nothing of the tower; otherwise they are free. Hence bounds
-hold for each graph, and are optimal where all of the tower leads to the one tensor that leaves it.
+Models with an encoder for images beside one for texts have few down-sets in each branch (a *tower*
+below), but the product of both numbers in all, too many for `ideal-dp`. A stage has an interval of
+down-sets in the tower and one beside it, and its cost is the sum of both, but for tensors that pass
+from one side to the other. So a search through pairs of down-sets, fewest stages first, looks at
+the intervals of each side apart from those of the other: for a down-set of the tower, all down-sets
+beside it that some stage leads to are found at once, by their least cost. A stage pays for tensors
+between the sides if it reads none of them, or has nothing of the tower; otherwise they are free.
+Hence bounds hold for each graph, and are optimal where all of the tower leads to the one tensor
+that leaves it.
 
 The compiled search does what the checker does with the same tables (see
 `checker.pipeline.towers`), counts the steps that takes, and remembers by how many stages each pair
@@ -395,7 +396,7 @@ def _close_in(
         refuted_below = threshold + 1
         if search.steps <= MOST_STEPS:
             payload = {"threshold": threshold, "tower": list(tower)}
-            best.bound(Certificate.of(instance, KIND, threshold + 1, payload, "tower-dp"))
+            best.bound(Certificate.of(instance, KIND, threshold + 1, payload, "two-branch-dp"))
         else:
             best.bound(Claim(KIND, threshold + 1))
 
