@@ -11,7 +11,7 @@ from boundmark.bounds import checker
 
 Document = dict[str, Any]
 
-ROWS = ("cost", "fractional-load", "overflow", "enters", "leaves", "edge", "later")
+ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
 LEAF: Document = {name: [] for name in ROWS}
 
 
@@ -333,7 +333,7 @@ def parts(size: int, devices: int, edges: list[list[int]]) -> tuple[Document, Do
     return slicing(size, devices, devices, edges), {"vectors": [vector] * size}
 
 
-EVERY_LEAF = {**LEAF, "cost": [0, 1], "fractional-load": [0, 1], "overflow": [0, 1]}
+EVERY_LEAF = {**LEAF, "cost": [0, 1], "share": [0, 1], "overflow": [0, 1]}
 
 SHAPES = {
     "heaviest of many": Shape(

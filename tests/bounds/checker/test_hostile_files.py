@@ -18,7 +18,7 @@ from standalone_checker import run_alone
 Document = dict[str, Any]
 Case = Callable[[Path], tuple[Path, Path]]
 
-ROWS = ("cost", "fractional-load", "overflow", "enters", "leaves", "edge", "later")
+ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
 EMPTY_LEAF = dict.fromkeys(ROWS, ())
 
 

@@ -7,7 +7,13 @@ from brute_force import all_edge_sets, instance, stage_cost
 from recording import Recorder
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline import MAX_WORK, MEAN_WORK, NODE_CUT, SEPARATION, SHARE
+from boundmark.bounds.pipeline import (
+    FORCED_TRANSFER,
+    FRACTIONAL_LOAD,
+    MAX_WORK,
+    MEAN_WORK,
+    NODE_CUT,
+)
 from boundmark.bounds.pipeline.fractional_load import share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Method
@@ -17,8 +23,8 @@ CERTIFYING = (
     MAX_WORK,
     MEAN_WORK,
     NODE_CUT,
-    SEPARATION,
-    SHARE,
+    FORCED_TRANSFER,
+    FRACTIONAL_LOAD,
 )
 
 WEIGHTS = [
@@ -140,7 +146,7 @@ def test_bounds_by_hand() -> None:
     assert certificate(MEAN_WORK, sample).bound == 8
     # The cheapest set around node 1 is {1} with 5 + 4 + 2, around node 0 it is {0} with 9.
     assert certificate(NODE_CUT, sample).bound == 11
-    assert certificate(SHARE, sample).bound == 11
+    assert certificate(FRACTIONAL_LOAD, sample).bound == 11
 
 
 def test_node_cut_counts_a_node_that_overflows_alone() -> None:

@@ -105,7 +105,7 @@ def test_rounds_are_combined_with_cuts(
     assert all(found) if is_combined else not added
 
 
-@pytest.mark.parametrize(("evaluations", "fractional-load"), [(1_000, 0.7), (40_000, 0.3)])
+@pytest.mark.parametrize(("evaluations", "share"), [(1_000, 0.7), (40_000, 0.3)])
 def test_a_trial_too_short_for_cuts_does_not_decide(
     monkeypatch, run, evaluations: int, share: float
 ) -> None:

@@ -38,9 +38,7 @@ def least(
         return y[v, b] - (y[v, b - 1] if b else 0)
 
     def factor(name: str, row: int) -> int:
-        return rows.get(name, {}).get(row, 0) * (
-            1 if name in ("fractional-load", "extra") else UNIT
-        )
+        return rows.get(name, {}).get(row, 0) * (1 if name in ("share", "extra") else UNIT)
 
     proved = 0
     # Of c(u, b), d(u, b) and o(b), which are in no other row, the best value counts.
@@ -52,7 +50,7 @@ def least(
             for amounts in (GRAPH.work, GRAPH.param_load, shares)
         )
         proved += factor("cost", b) * work
-        proved += factor("fractional-load", b) * (part - stages * UNIT)
+        proved += factor("share", b) * (part - stages * UNIT)
         proved += factor("overflow", b) * (load - stages * GRAPH.cache)
         most_overflow = sum(GRAPH.param_load)
         proved += min(0, (factor("cost", b) - factor("overflow", b)) * most_overflow)
@@ -94,7 +92,7 @@ def test_rows_are_those_that_are_stated(seed: int) -> None:
     program = Program([dice.choice([1, 1, 2]) for _ in range(BLOCKS)], (first, last))
     shares = [dice.randrange(UNIT) for _ in NODES]
     extra = [WeighedRow([2, 1, 5], ((1, 1), (0, -1)), 4), WeighedRow([1, 3, 0], ((2, -1),), -3)]
-    sizes = dict.fromkeys(("cost", "fractional-load", "overflow"), BLOCKS)
+    sizes = dict.fromkeys(("cost", "share", "overflow"), BLOCKS)
     sizes |= dict.fromkeys(("enters", "leaves", "edge", "later"), 3 * BLOCKS) | {"extra": 2}
     rows: Rows = {
         name: {row: dice.randrange(1, 9) for row in range(size) if dice.random() < seed / 40 + 0.1}
@@ -126,7 +124,7 @@ def test_tensors_pay_for_each_way() -> None:
 @pytest.mark.parametrize("name", TREE_ROWS)
 def test_each_row_alone(name: str) -> None:
     """At every partition, each row proves what it says, and no more."""
-    size = BLOCKS if name in ("cost", "fractional-load", "overflow") else 3 * BLOCKS
+    size = BLOCKS if name in ("cost", "share", "overflow") else 3 * BLOCKS
     shares = [UNIT, UNIT // 2, 0]
     for stages in itertools.product(range(BLOCKS), repeat=3):
         program = Program([1, 2, 1], (list(stages), list(stages)))

@@ -9,7 +9,7 @@ from mutation import JSON
 
 from boundmark.bounds import checker
 
-TREE_ROWS = ("cost", "fractional-load", "overflow", "enters", "leaves", "edge", "later")
+TREE_ROWS = ("cost", "share", "overflow", "enters", "leaves", "edge", "later")
 
 
 @pytest.mark.parametrize("name", ["node-cut", "share, one node"])

@@ -95,7 +95,7 @@ def test_the_checker_adds_up_the_same(
         return
     proof = proof_of(*drawn)
     program = Program(merged.tolist(), (windows.first.tolist(), windows.last.tolist()))
-    leaf = {**proof.multipliers.to_json(1), "fractional-load": [], "demand": []}
+    leaf = {**proof.multipliers.to_json(1), "share": [], "demand": []}
     demand = {"demand": [WeighedRow([0] * sample.nodes, ((MIDDLE, 1),), 0)]}
     checked = check_instance(sample.to_json())
     found = add_up(checked, program, [0] * sample.nodes, demand, leaf)
@@ -182,7 +182,7 @@ def test_large_costs_have_a_unit() -> None:
     merged, windows = around_the_turn(sample, 1)
     small_proof, proof = (proof_of(one, merged, windows) for one in (sample, large))
     program = Program(merged.tolist(), (windows.first.tolist(), windows.last.tolist()))
-    leaf = {**proof.multipliers.to_json(unit), "fractional-load": []}
+    leaf = {**proof.multipliers.to_json(unit), "share": []}
     found = add_up(check_instance(large.to_json()), program, [0] * sample.nodes, {}, leaf)
     assert found is not None
     assert found[1] / found[0] == pytest.approx(proof.bound, rel=1e-6)

@@ -53,7 +53,7 @@ def run(
 
 
 @pytest.mark.parametrize(
-    ("name", "fractional-load", "best", "is_loaded"),
+    ("name", "share", "best", "is_loaded"),
     [
         ("cut-tree", 12, 14, 0),
         ("cut-tree, parameters as work", 16, 21, 1),

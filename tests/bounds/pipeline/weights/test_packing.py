@@ -43,7 +43,7 @@ def run(sample: PipelineInstance, seconds: float = 20) -> list[Certificate]:
 
 
 @pytest.mark.parametrize(
-    ("name", "fractional-load", "best", "is_loaded"),
+    ("name", "share", "best", "is_loaded"),
     [
         ("packing", 19, 22, 0),
         ("packing, parameters as work", 17, 24, 1),
