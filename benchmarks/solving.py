@@ -167,7 +167,7 @@ def _run_others(
     compile_kernels(console, source.instance.problem)
     # No more processes than there are methods to run in them.
     workers = min(options.workers, sum(map(len, rounds.to_come)))
-    engine = LocalEngine(workers, checks_beside=True)
+    engine = LocalEngine(workers, checking_seconds=options.clock.checking_seconds)
     engine.start(source.instance.problem, rounds.to_come[0])
     content = canonical_json(source.instance.to_json()).encode()
     by_id: dict[str, PlannedTask] = {}

@@ -59,13 +59,13 @@ class LocalEngine:
     ----------
     workers
         Number of tasks that run at a time.
-    methods, checks_beside
+    methods, checking_seconds
         See `Supervisor`.
     """
 
     workers: int
     methods: str = ""
-    checks_beside: bool = False
+    checking_seconds: float | None = None
     _started: list[Supervisor] = field(default_factory=list)
 
     def start(self, problem: str, first: Sequence[str]) -> None:
@@ -83,7 +83,8 @@ class LocalEngine:
 
     def _supervisors(self) -> list[Supervisor]:
         return [
-            Supervisor(self.methods, checks_beside=self.checks_beside) for _ in range(self.workers)
+            Supervisor(self.methods, checking_seconds=self.checking_seconds)
+            for _ in range(self.workers)
         ]
 
     def close(self) -> None:

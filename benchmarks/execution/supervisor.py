@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 
 from boundmark.benchmarks.execution import verification
@@ -36,14 +36,15 @@ class Supervisor:
         ``"module:NAME"`` of a `Method`, or of a tuple of them, in a module that Python finds (e.g.
         through ``PYTHONPATH``): these methods are run instead of the registered ones, so that a
         method can be tried before it is packaged.
-    checks_beside
-        Whether what a method reports is checked while it runs, too, so that it counts even if
-        `stop` is called before its last report is checked.
+    checking_seconds
+        Seconds after a method's end within which its last report can be checked. What it reports is
+        then checked while it runs, too, so that it counts even if `stop` is called before the last
+        of it is checked. None if there is no end to checks, and they wait for the method's end.
     """
 
-    def __init__(self, methods: str = "", *, checks_beside: bool = False) -> None:
+    def __init__(self, methods: str = "", *, checking_seconds: float | None = None) -> None:
         self._methods = methods
-        self._checks_beside = checks_beside
+        self._checking_seconds = checking_seconds
         self._first: tuple[str, ...] = ()
         self._problem = ""
         self._starters: Mapping[str, Callable[[], ForkServer]] = {
@@ -110,7 +111,7 @@ class Supervisor:
         ending = None
         try:
             server = self._ready_server("methods")
-            with checks.beside(reports) if self._checks_beside else nullcontext():
+            with self._checking_beside(checks, reports, limits):
                 ending = server.run(task.to_json(), limits, reports.take, instance)
             verified = checks.finish(reports.candidates())
         except ServerStoppedError:
@@ -136,6 +137,15 @@ class Supervisor:
         self.stop()
         for server in self._servers.values():
             server.close()
+
+    def _checking_beside(
+        self, checks: Verification, reports: Reports, limits: Limits
+    ) -> AbstractContextManager[None]:
+        """Return the block in which a task runs that begins now."""
+        if self._checking_seconds is None:
+            return nullcontext()
+        until = time.monotonic() + limits.seconds + self._checking_seconds
+        return checks.beside(reports, until)
 
     def _start_methods(self) -> ForkServer:
         argument = {"problem": self._problem, "methods": self._methods, "first": self._first}

@@ -106,6 +106,7 @@ class Verification:
         self._instance_sha256 = instance_sha256
         self._limits = limits
         self._verdicts: dict[Candidate, str | None] = {}
+        self._seconds_per_byte = 0.0
         self._checking = threading.Lock()
 
     def finish(self, candidates: Sequence[Candidate]) -> Verified:
@@ -129,21 +130,30 @@ class Verification:
         )
 
     @contextmanager
-    def beside(self, reports: "Reports") -> Iterator[None]:
+    def beside(self, reports: "Reports", until: float) -> Iterator[None]:
         """Check the best candidates again and again, in a thread, while the block runs.
 
         So what was found early counts, even if the time is up before the last of it is checked.
-        Checks take at most a tenth of the time of one processor.
+        Checks take at most a tenth of the time of one processor, and one more begins when what is
+        best then can only just be checked.
+
+        Parameters
+        ----------
+        until
+            When checks are ended, by `time.monotonic()`.
         """
         is_over = threading.Event()
 
         def check() -> None:
-            pause = FIRST_CHECK_SECONDS
+            due = time.monotonic() + FIRST_CHECK_SECONDS
             with suppress(ServerStoppedError, BoundmarkError):
-                while not is_over.wait(pause):
-                    began = time.monotonic()
-                    self._refusals(reports.leading())
-                    pause = max(FIRST_CHECK_SECONDS, 9 * (time.monotonic() - began))
+                while not is_over.wait(min(FIRST_CHECK_SECONDS, max(0.0, due - time.monotonic()))):
+                    leading, began = reports.leading(), time.monotonic()
+                    if began >= due or self._is_last_chance(leading, until):
+                        self._refusals(leading)
+                        due = time.monotonic() + max(
+                            FIRST_CHECK_SECONDS, 9 * (time.monotonic() - began)
+                        )
 
         thread = threading.Thread(target=check, daemon=True)
         thread.start()
@@ -153,15 +163,31 @@ class Verification:
             # A check that runs is waited for by the next one, or ended with its server.
             is_over.set()
 
+    def _is_last_chance(self, leading: Sequence[Candidate], until: float) -> bool:
+        """Whether candidates can be checked in time now, and cannot a little later.
+
+        A check is expected to take as long for each byte as the slowest one so far, and at most
+        twice as long.
+        """
+        size = sum(len(one.document) for one in leading if one not in self._verdicts)
+        seconds = self._seconds_per_byte * size
+        left = until - time.monotonic()
+        return seconds > 0 and seconds <= left <= 2 * seconds + FIRST_CHECK_SECONDS
+
     def _refusals(self, leading: Sequence[Candidate]) -> list[str | None]:
         """Return why candidates are refused, up to the first one that broke its process."""
         with self._checking:
             unknown = [one for one in leading if one not in self._verdicts]
             if unknown:
+                began = time.monotonic()
                 found = _refusals(
                     self._server(), self._instance, self._instance_sha256, unknown, self._limits
                 )
                 self._verdicts.update(zip(unknown, found))  # noqa: B905
+                size = max(1, sum(len(one.document) for one in unknown))
+                self._seconds_per_byte = max(
+                    self._seconds_per_byte, (time.monotonic() - began) / size
+                )
             known = itertools.takewhile(self._verdicts.__contains__, leading)
             return [self._verdicts[one] for one in known]
 

@@ -333,7 +333,7 @@ def test_a_results_folder_is_a_path() -> None:
         ({"k": 2, "methods": None}, "methods is None; expected a name or a list of names."),
         ({"k": 2, "methods": [3]}, "methods is [3]; expected a name or a list of names."),
         ({"k": 2, "methods": {"exact": 1}}, "methods is {'exact': 1}; expected a name or a list"),
-        ({"k": 2, "methods": "shore"}, "there is no method 'shore'; did you mean share"),
+        ({"k": 2, "methods": "packng"}, "there is no method 'packng'; did you mean packing"),
         ({"k": 2, "methods": "zz"}, "there is no method 'zz'; known are max-work, mean-work, node"),
         ({"k": 2, "library": None}, "library is None; expected the path of a folder, True or Fals"),
         ({"k": 2, "library": ""}, "library is ''; expected the path of a folder."),

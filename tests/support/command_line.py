@@ -79,12 +79,12 @@ def boundmark_here(*arguments: object, check: bool = True) -> subprocess.Complet
 class WarmSupervisor:
     """A `Supervisor` whose processes stay for later ones, unless it is stopped amid a task."""
 
-    idle: ClassVar[dict[tuple[str, str, bool], list[Supervisor]]] = {}
+    idle: ClassVar[dict[tuple[str, str, float | None], list[Supervisor]]] = {}
     lock = threading.Lock()
 
-    def __init__(self, methods: str = "", *, checks_beside: bool = False) -> None:
+    def __init__(self, methods: str = "", *, checking_seconds: float | None = None) -> None:
         self._methods = methods
-        self._checks_beside = checks_beside
+        self._checking_seconds = checking_seconds
         self._running: Supervisor | None = None
         self._stopped = False
 
@@ -96,11 +96,11 @@ class WarmSupervisor:
 
     def run(self, task: Task, instance: bytes) -> Outcome:
         """Run a task, see `Supervisor.run`."""
-        idle = self.idle.setdefault((self._methods, task.problem, self._checks_beside), [])
+        idle = self.idle.setdefault((self._methods, task.problem, self._checking_seconds), [])
         with self.lock:
             real = idle.pop() if idle else None
             if real is None:
-                real = Supervisor(self._methods, checks_beside=self._checks_beside)
+                real = Supervisor(self._methods, checking_seconds=self._checking_seconds)
             self._running = real
             if self._stopped:
                 real.stop()

@@ -182,7 +182,7 @@ def test_what_was_accepted_before_an_exception_is_kept(
         assert checked_beside.wait(60)
         raise RuntimeError("the time is up")
 
-    engine = LocalEngine(2, METHODS, checks_beside=True)
+    engine = LocalEngine(2, METHODS, checking_seconds=10.0)
     with pytest.raises(RuntimeError, match="the time is up"):
         engine.run(tasks(), read_instance, received.extend)
     assert [outcome.objective for outcome in received] == [21]

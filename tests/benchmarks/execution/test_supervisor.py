@@ -542,7 +542,7 @@ def test_what_was_checked_beside_a_method_is_kept(
 ) -> None:
     """Whoever stops a running task gets what the checker had accepted by then."""
     outcomes = []
-    with closing(Supervisor(METHODS, checks_beside=True)) as supervisor:
+    with closing(Supervisor(METHODS, checking_seconds=10.0)) as supervisor:
         thread = threading.Thread(target=lambda: outcomes.append(run_in(supervisor, "hangs")))
         thread.start()
         assert checked_beside.wait(60)
@@ -557,7 +557,7 @@ def test_what_was_checked_beside_a_method_is_kept(
 
 def test_nothing_is_checked_twice(run_in: Run, checked_beside: threading.Event) -> None:
     """A method that ends by itself has the outcome that it has without checks beside it."""
-    with closing(Supervisor(METHODS, checks_beside=True)) as supervisor:
+    with closing(Supervisor(METHODS, checking_seconds=10.0)) as supervisor:
         outcome = run_in(supervisor, "hangs", time_limit_seconds=0.5)
         assert (outcome.objective, outcome.status) == (21, "timeout")
         assert outcome.status_detail == "killed after 1.5 s"

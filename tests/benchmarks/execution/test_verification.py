@@ -1,4 +1,6 @@
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -269,3 +271,42 @@ def test_what_is_kept_is_bounded() -> None:
     reports.take(frame("solution", 6, b"x" * 100))
     reports.take(frame("solution", 5, b"x"))
     assert [one.value for one in reports.candidates()] == [5]
+
+
+@pytest.mark.parametrize(("left", "is_last"), [(50.0, False), (150.0, True), (300.0, False)])
+def test_the_last_chance_is_when_a_check_just_fits(
+    about: tuple[bytes, str], solution: Make, left: float, is_last: bool
+) -> None:
+    """A check of 100 s begins with 100 to 201 s left, no sooner and no later."""
+    checks = Verification(pytest.fail, *about)
+    leading = [solution(21)]
+    assert not checks._is_last_chance(leading, time.monotonic() + left)
+    checks._seconds_per_byte = 100.0 / len(leading[0].document)
+    assert checks._is_last_chance(leading, time.monotonic() + left) == is_last
+    checks._verdicts[leading[0]] = None
+    assert not checks._is_last_chance(leading, time.monotonic() + left)
+
+
+def test_what_can_only_just_be_checked_does_not_wait(
+    monkeypatch: pytest.MonkeyPatch, about: tuple[bytes, str], solution: Make, certificate: Make
+) -> None:
+    """After a check of half a second, others wait for 4.5 s, unless they would come too late."""
+    reports, checks, was_checked = Reports(), Verification(pytest.fail, *about), threading.Event()
+
+    def refusals(server: object, instance: object, sha256: object, found: list, limits: object):
+        if found[0].kind == "certificate":
+            was_checked.set()
+        else:
+            time.sleep(0.5)
+            reports.take(Frame({"kind": "bound_certified", "value": 6}, certificate(6).document))
+            # As if the next one took a minute.
+            checks._seconds_per_byte = 60.0 / len(certificate(6).document)
+        return [None] * len(found)
+
+    monkeypatch.setattr(verification, "_refusals", refusals)
+    monkeypatch.setattr(verification, "FIRST_CHECK_SECONDS", 0.05)
+    reports.take(Frame({"kind": "solution", "value": 21}, solution(21).document))
+    checks._server = lambda: None
+    with checks.beside(reports, until=time.monotonic() + 90.0):
+        assert was_checked.wait(4.0)
+    assert checks.so_far().certificate == certificate(6)
