@@ -38,6 +38,9 @@ class Added:
         Those of which the library has a recipe, and the folder a certificate of an equal bound.
     same
         How many of these certificates have the hash that the library says.
+    renewed
+        Those whose solution or bound was found by code that was not committed, and now has an equal
+        one of committed code in its place.
     refused
         Instances of data sets that the library does not show, by data set.
     """
@@ -48,6 +51,7 @@ class Added:
     recipes: list[str] = field(default_factory=list)
     again: list[str] = field(default_factory=list)
     same: int = 0
+    renewed: list[str] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -67,6 +71,11 @@ class Added:
             lines.append(
                 f"{count(len(self.again), 'certificate')} by recipe made again, "
                 f"{self.same} of them with the same hash"
+            )
+        if self.renewed:
+            lines.append(
+                f"{count(len(self.renewed), 'result')} of code that was not committed replaced by "
+                "equal ones of committed code"
             )
         lines += [
             f"left out: {count(number, 'instance')} of {name}, which {FACTS} does not list"
@@ -168,6 +177,9 @@ class _Adding:
             self.added.again.append(label)
             self.added.same += beyond.sha256 == digest
         known: Find | None = getattr(entry, what)
+        if known is not None and value == known.value and not known.is_of_committed_code:
+            self._renew(what, change, row)
+            return False
         if known is not None and not _is_better(what, value, known.value):
             return False
         documents = self._documents(what, digest)
@@ -189,6 +201,17 @@ class _Adding:
         else:
             (self.added.solutions if what == "solution" else self.added.bounds).append(label)
         return is_large
+
+    def _renew(self, what: What, change: _Change, row: Mapping[Any, Any]) -> None:
+        """Put an equally good result in the place of one that nobody can find again."""
+        documents = self._documents(what, str(row[_COLUMNS[what][1]]))
+        most = self._library.facts.most_certificate_bytes
+        if what == "bound" and len(packed([*documents.values()])) > most:
+            return
+        find = self._find(row, int(row[_COLUMNS[what][0]]), [*documents])
+        entry = change.entry.renewed(what, find)
+        self.changes[entry.instance_sha256] = _Change(entry, change.documents | documents)
+        self.added.renewed.append(entry.label)
 
     def consider_smaller(self, rows: pd.DataFrame) -> None:
         """Take the best bound of an instance whose certificate may be kept, if it is better.

@@ -62,6 +62,11 @@ class Find:
     by: str
 
     @property
+    def is_of_committed_code(self) -> bool:
+        """Whether the commit that is recorded is all of the code that found it."""
+        return not self.commit.endswith("+")
+
+    @property
     def words(self) -> str:
         """The value, the method and the day, as text."""
         return f"{self.value:,} by {self.method} {self.method_version} ({self.date})"
@@ -175,6 +180,12 @@ class Entry:
             case "bound":
                 is_beyond = self.beyond is not None and self.beyond.value > find.value
                 return replace(better, bound=find, beyond=self.beyond if is_beyond else None)
+
+    def renewed(self, what: What, find: Find) -> "Entry":
+        """Return the entry with an equally good solution or bound in the place of the known one."""
+        if what == "bound":
+            return replace(self, bound=find)
+        return replace(self, solution=find)
 
     def check_order(self) -> None:
         """Raise `InvalidInputError` if a cost is below a bound."""

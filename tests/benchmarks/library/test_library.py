@@ -4,6 +4,7 @@ import json
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,27 @@ def test_results_of_code_that_was_not_committed_are_refused(
     with pytest.raises(BoundmarkError, match="since commit 0123456789ab that were not committed"):
         add_results(library, finished_run, "Ada")
     assert not list(library.entries())
+
+
+def test_equal_results_of_committed_code_replace_those_of_other_code(
+    copied: Library, proven: Path
+) -> None:
+    """Value and history stay, the commit does not; what has a commit of its own is left alone."""
+    before = {entry.name: entry for entry in copied.entries()}
+    (name,) = (name for name, entry in before.items() if entry.dataset == "onnx-light")
+    old = before[name]
+    assert old.bound is not None
+    stale = replace(old, bound=replace(old.bound, commit="0123456789abcdef+"))
+    copied.write(stale, copied.documents(old))
+    added = add_results(copied, proven, "Ada")
+    assert (added.bounds, added.solutions, added.renewed) == ([], [], [old.label])
+    assert "1 result of code that was not committed replaced by equal ones" in added.sentences[1]
+    after = {entry.name: entry for entry in copied.entries()}[name]
+    assert after.bound is not None
+    assert after.bound.is_of_committed_code
+    assert (after.bound.value, after.history) == (old.bound.value, old.history)
+    assert verify_library(copied).rejected == []
+    assert add_results(copied, proven, "Ada").renewed == []
 
 
 def test_data_sets_of_others_are_left_out(finished_run: Path, tmp_path: Path) -> None:
