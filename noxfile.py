@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nox
@@ -413,6 +415,48 @@ def link_layers(checkout: Path) -> None:
         (package / layer).symlink_to(checkout / layer / "boundmark" / layer)
 
 
+@contextmanager
+def checked_out(session: nox.Session, commit: str) -> Iterator[Path]:
+    """Check a commit out aside, and remove what was checked out afterwards."""
+    checkout = Path(session.create_tmp(), commit).resolve()
+    git = ("git", "worktree")
+    if not checkout.exists():
+        session.run(*git, "add", "--force", "--detach", str(checkout), commit, external=True)
+    try:
+        yield checkout
+    finally:
+        session.run(*git, "remove", "--force", str(checkout), external=True)
+
+
+@nox.session
+def gate(session: nox.Session) -> None:
+    """Run suites on a commit and on this checkout, and fail if anything is worse: `-- main SUITE`.
+
+    The first word names the commit, the others suites; `smoke` if there are none. Each side has its
+    own dependencies. `results/gate` has the comparison, and a summary for the pull request.
+    """
+    if not session.posargs:
+        session.error("expected a commit to compare with: nox -s gate -- origin/main [SUITE...]")
+    name, *suites = session.posargs
+    commit = commit_of(session, name)
+    install(session)
+    out = Path("results", "gate").resolve()
+    shutil.rmtree(out, ignore_errors=True)
+    with checked_out(session, commit) as checkout:
+        place = checkout / ".venv"
+        session.run("python", "-m", "venv", str(place))
+        old = (str(place / "bin" / "python"), "-m")
+        session.run(*old, "pip", "install", "--quiet", "-e", f"{checkout}[z3]", external=True)
+        for suite in suites or [SMOKE]:
+            run = ("boundmark", "run", suite, "--out")
+            session.run(*old, *run, str(out / "base"), external=True)
+            session.run(*run, str(out / "head"))
+    session.run(
+        "boundmark", "compare", str(out / "base"), str(out / "head"), "--out", str(out),
+        "--thresholds", str(BASELINES / "thresholds.toml"),
+    )  # fmt: skip
+
+
 @nox.session(name="asv-compare")
 def asv_compare(session: nox.Session) -> None:
     """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`, e.g. `-b Kahn`.
@@ -424,14 +468,9 @@ def asv_compare(session: nox.Session) -> None:
     commits = [commit_of(session, name) for name in session.posargs[:2]]
     install(session, "asv")
     for commit in commits:
-        checkout = Path(".asv/checkouts", commit).resolve()
-        if not checkout.exists():
-            session.run("git", "worktree", "add", "--detach", str(checkout), commit, external=True)
-        link_layers(checkout)
-        try:
+        with checked_out(session, commit) as checkout:
+            link_layers(checkout)
             measure(session, commit, *session.posargs[2:], code=str(checkout / "src"))
-        finally:
-            session.run("git", "worktree", "remove", "--force", str(checkout), external=True)
     session.run("asv", "compare", "--split", *commits)
 
 

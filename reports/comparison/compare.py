@@ -27,6 +27,7 @@ from boundmark.reports.comparison.gates import (
     missing_gate,
     objective_gate,
     optimal_gate,
+    parameter_gate,
     solved_gate,
     verification_gate,
 )
@@ -81,7 +82,9 @@ class Comparison:
     @property
     def exit_code(self) -> int:
         """Exit code: 0 if NEW is not worse, 1 if it is, 3 if nothing was compared."""
-        if self.of("worse"):
+        worse = self.of("worse")
+        # Where nothing is in common, that all of BASE is missing says nothing of NEW.
+        if worse and (self.compared or any(finding.gate != "missing" for finding in worse)):
             return WORSE
         return SAME if self.compared else NOTHING
 
@@ -97,10 +100,11 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The outcome and why, in one line: which methods are worse, how often, by which gate."""
+        if self.exit_code == NOTHING:
+            return "Nothing compared."
         counts = Counter((one.method or "all", one.gate) for one in self.of("worse"))
         if not counts:
-            none = f"none of {self.compared:,} compared tasks is worse"
-            return f"NEW is {self.outcome}: {none}." if self.compared else "Nothing compared."
+            return f"NEW is {self.outcome}: none of {self.compared:,} compared tasks is worse."
         by_method: dict[str, list[str]] = {}
         for (method, gate), number in counts.most_common():
             by_method.setdefault(method, []).append(f"{gate} {number}")
@@ -146,6 +150,7 @@ def compare_runs(
         *solved_gate(pairs, thresholds),
         *optimal_gate(pairs, thresholds),
         *missing_gate(pairs, thresholds),
+        *parameter_gate(pairs),
         *advice(clock, thresholds.clock_tolerance, thresholds.least_pairs, "clock"),
         *advice(times, thresholds.time_tolerance, thresholds.least_pairs, "time"),
     ]
@@ -220,23 +225,36 @@ HEADINGS = {
 
 def render_comparison(comparison: Comparison) -> str:
     """Return the comparison as GitHub-flavoured Markdown."""
-    lines = [
-        f"# NEW is {comparison.outcome}"
-        if comparison.compared or comparison.of("worse")
-        else "# Nothing compared",
-        "",
-        markdown_escaped(comparison.sentence),
-        "",
-        _summary(comparison),
-        "",
-    ]
+    lines = _verdict("#", comparison)
     for verdict, heading in HEADINGS.items():
-        lines += _findings(heading, comparison.of(verdict))
+        lines += _findings(f"## {heading}", comparison.of(verdict), MOST_SHOWN)
     lines += _ratios(comparison.ratios)
     lines += ["## The two runs", ""]
     lines += _runs(comparison.base, comparison.new, comparison.base_path, comparison.new_path)
     lines += ["## Notes", "", *(f"- {markdown_escaped(note)}" for note in comparison.notes), ""]
     return "\n".join([*lines, markdown_escaped(comparison.sentence), ""])
+
+
+def render_summary(comparison: Comparison) -> str:
+    """Return the verdict and the worst findings as Markdown, for a comment on a change."""
+    lines = _verdict("##", comparison)
+    for verdict in ("worse", "changed"):
+        found = comparison.of(verdict)
+        lines += _findings(f"### {HEADINGS[verdict]}", found, MOST_WORSE)
+    told = [one for one in comparison.of("advice") if one.gate in ("parameters", "missing")]
+    lines += _findings("### Other tasks in NEW", told, MOST_WORSE)
+    commits = f"BASE is {comparison.base.commit_text}, NEW is {comparison.new.commit_text}"
+    return "\n".join([*lines, f"{markdown_escaped(commits)}; `comparison.md` has the rest.", ""])
+
+
+def _verdict(level: str, comparison: Comparison) -> list[str]:
+    title = (
+        "Nothing compared"
+        if comparison.exit_code == NOTHING
+        else f"NEW is {comparison.outcome}"
+    )
+    texts = (f"{level} {title}", markdown_escaped(comparison.sentence), _summary(comparison))
+    return [line for text in texts for line in (text, "")]
 
 
 def _summary(comparison: Comparison) -> str:
@@ -266,12 +284,12 @@ def _runs(base: RunLabel, new: RunLabel, base_path: str, new_path: str) -> Itera
     return _table(("", "BASE", "NEW"), rows)
 
 
-def _findings(heading: str, findings: Sequence[Finding]) -> Iterable[str]:
+def _findings(heading: str, findings: Sequence[Finding], most: int) -> Iterable[str]:
     if not findings:
         return []
-    lines = [f"## {heading}", "", *map(_markdown_line, findings[:MOST_SHOWN])]
-    if len(findings) > MOST_SHOWN:
-        lines.append(f"- and {len(findings) - MOST_SHOWN} more")
+    lines = [heading, "", *map(_markdown_line, findings[:most])]
+    if len(findings) > most:
+        lines.append(f"- and {len(findings) - most} more")
     return [*lines, ""]
 
 

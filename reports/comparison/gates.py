@@ -360,6 +360,17 @@ def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
         )
 
 
+def parameter_gate(pairs: Pairs) -> Iterator[Finding]:
+    """Yield the methods whose tasks were compared although their parameters differ."""
+    differing = pairs.both[pairs.both["differs"] != ""]
+    for (problem, method), tasks in differing.groupby(["problem", "method"]):
+        told = tasks["differs"].value_counts().sort_index()
+        how = "; ".join(f"{change}: {number}" for change, number in told.items())
+        sentence = f"{count(len(tasks), 'task')} compared with other parameters ({how})"
+        subject = f"{method} ({problem})"
+        yield Finding("parameters", "advice", str(problem), str(method), subject, sentence)
+
+
 def _delivered(tasks: pd.DataFrame, column: str) -> set[str]:
     return set(values_of(tasks.loc[tasks[column].notna(), "instance_sha256"]))
 
