@@ -194,6 +194,9 @@ def compare(
     bounds, failures and solved counts decide; times are only reported. The exit code is 0 if NEW is
     the same or better, 1 if it is worse, and 3 if nothing could be compared. As in reports, the
     checker sees the best documents of each instance of a folder.
+
+    A task that differs in parameters only, as where a default was changed, is compared and named;
+    one that NEW lacks counts as worse.
     """
     from boundmark.reports.comparison import check_run, compare_runs, read_run, read_thresholds
     from boundmark.reports.comparison.compare import render_comparison, render_summary

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from boundmark.benchmarks.runtimes.measured import WARM_UP, Measured, random_input
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.errors import BoundmarkError, MissingFileError, find, extra_with
+from boundmark.problems.errors import BoundmarkError, MissingFileError, extra_with, find
 
 NANOSECONDS_PER_SECOND = 10**9
 

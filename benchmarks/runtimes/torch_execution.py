@@ -21,7 +21,13 @@ from boundmark.datasets.kernel_recognition import with_kernels
 from boundmark.datasets.torch_file import SCHEMA
 from boundmark.datasets.torch_schema import object_in
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError, quoted, extra_with
+from boundmark.problems.errors import (
+    BoundmarkError,
+    InvalidInputError,
+    MissingFileError,
+    extra_with,
+    quoted,
+)
 from boundmark.problems.files import naming
 
 

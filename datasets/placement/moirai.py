@@ -21,7 +21,7 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.resolve import published_file
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import InvalidInputError, find, quoted, extra_with
+from boundmark.problems.errors import InvalidInputError, extra_with, find, quoted
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.placement import PlacementGraph
 from boundmark.problems.placement.graph import MOST_DEVICES

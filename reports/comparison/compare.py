@@ -249,9 +249,7 @@ def render_summary(comparison: Comparison) -> str:
 
 def _verdict(level: str, comparison: Comparison) -> list[str]:
     title = (
-        "Nothing compared"
-        if comparison.exit_code == NOTHING
-        else f"NEW is {comparison.outcome}"
+        "Nothing compared" if comparison.exit_code == NOTHING else f"NEW is {comparison.outcome}"
     )
     texts = (f"{level} {title}", markdown_escaped(comparison.sentence), _summary(comparison))
     return [line for text in texts for line in (text, "")]

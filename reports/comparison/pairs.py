@@ -202,11 +202,12 @@ def _counterparts(left: pd.DataFrame, right: pd.DataFrame) -> list[str]:
     known = {*zip(other_keys, others, strict=True)}
     alone = [at for at, key in enumerate(keys) if key in free and (key, given[at]) not in known]
     found = list(given)
-    for _, at, params in sorted(
-        (len(_differences(given[at], params)), at, params)
-        for at in alone
-        for params in free[keys[at]]
-    ):
+    nearest = sorted(
+        (len(_differences(given[one], params)), one, params)
+        for one in alone
+        for params in free[keys[one]]
+    )
+    for _, at, params in nearest:
         if found[at] == given[at] and params in free[keys[at]]:
             free[keys[at]].remove(params)
             found[at] = params

@@ -69,8 +69,8 @@ def test_nobody_is_told_to_install_our_name_from_an_index() -> None:
     "line",
     [
         "pip install boundmark", "python3 -m pip install -U 'boundmark[query]'", "uvx boundmark",
-        'uv add "boundmark"', "expected boundmark[sheets] to read", 'dependencies = ["boundmark>=0.1"]',
-        "pipx install boundmark==0.1.0",
+        'uv add "boundmark"', "expected boundmark[sheets] to read", "pipx install boundmark==0.1.0",
+        'dependencies = ["boundmark>=0.1"]',
     ],
 )  # fmt: skip
 def test_such_advice_is_recognised(line: str) -> None:

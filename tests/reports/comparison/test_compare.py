@@ -184,7 +184,7 @@ def test_a_suite_that_changed_is_told_with_what_changed(
 def test_another_default_hides_nothing(compared: Any) -> None:
     """A method that is worse, and whose parameter was changed at once, is compared and is worse."""
     before, after = {"params": '{"rounds":10}'}, {"params": '{"rounds":5}'}
-    brkga = {name: after for name in ("a1", "a2", "b1", "b2")}
+    brkga = dict.fromkeys(("a1", "a2", "b1", "b2"), after)
     same = compared(base=before, **brkga)
     assert (same.exit_code, same.compared, same.only_base, same.only_new) == (0, 6, 0, 0)
     told = only(same, "advice")
@@ -238,10 +238,10 @@ def test_the_summary_is_short(compared: Any, stored: Any, make_row: Any) -> None
     found = compare_runs(read_run(stored("before", base)), read_run(stored("after", new)))
     lines = render_summary(found).splitlines()
     assert lines[:3] == ["## NEW is worse", "", "NEW is worse: m (objective 9)."]
-    assert [line for line in lines if line.startswith("- ")] == [
-        *(line for line in render_comparison(found).splitlines() if "now (" in line)
-    ][:5] + ["- and 4 more", "- **parameters**: m (pipeline): 9 tasks compared with other "
-             "parameters (x not set -\\> 1: 9)"]  # fmt: skip
+    worst = [line for line in render_comparison(found).splitlines() if "now (" in line][:5]
+    told = "9 tasks compared with other parameters (x not set -\\> 1: 9)"
+    last = ["- and 4 more", f"- **parameters**: m (pipeline): {told}"]
+    assert [line for line in lines if line.startswith("- ")] == [*worst, *last]
     assert "### Worse" in lines
     assert lines[-1].startswith("BASE is ")
     assert render_summary(compared()).startswith("## NEW is same or better")
