@@ -172,8 +172,13 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
         for before, after in zip(given, values_of(left["params"]), strict=True)
     ]
     both = left.merge(right, on=KEY, suffixes=("_base", "_new"))
-    both["label"] = both.pop("label_new") + both["differs"].map(lambda text: text and f" ({text})")
-    both = both.drop(columns="label_base")
+    both["label"] = [
+        f"{label} ({differs})" if differs else label
+        for label, differs in zip(
+            *map(values_of, (both["label_new"], both["differs"])), strict=True
+        )
+    ]
+    both = both.drop(columns=["label_base", "label_new"])
     both["repeatable"] = (
         ended_early(both, "base", thresholds.repeatable_share)
         & ended_early(both, "new", thresholds.repeatable_share)
@@ -222,7 +227,7 @@ def _differences(before: str, after: str) -> list[str]:
     return [
         f"{name} {old.get(name, 'not set')} -> {new.get(name, 'not set')}"
         for name in sorted({*old, *new})
-        if old.get(name) != new.get(name)
+        if repr(old.get(name)) != repr(new.get(name))
     ]
 
 
