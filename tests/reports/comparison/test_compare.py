@@ -240,7 +240,7 @@ def test_the_summary_is_short(compared: Any, stored: Any, make_row: Any) -> None
     lines = render_summary(found).splitlines()
     assert lines[:3] == ["## NEW is worse", "", "NEW is worse: m (objective 9)."]
     worst = [line for line in render_comparison(found).splitlines() if "now (" in line][:5]
-    told = "9 tasks compared with other parameters (x not set -\\> 1: 9)"
+    told = "9 tasks compared with other parameters (x not set -&gt; 1: 9)"
     last = ["- and 4 more", f"- **parameters**: m (pipeline): {told}"]
     assert [line for line in lines if line.startswith("- ")] == [*worst, *last]
     assert "### Worse" in lines
