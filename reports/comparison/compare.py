@@ -82,9 +82,7 @@ class Comparison:
     @property
     def exit_code(self) -> int:
         """Exit code: 0 if NEW is not worse, 1 if it is, 3 if nothing was compared."""
-        worse = self.of("worse")
-        # Where nothing is in common, that all of BASE is missing says nothing of NEW.
-        if worse and (self.compared or any(finding.gate != "missing" for finding in worse)):
+        if self.of("worse"):
             return WORSE
         return SAME if self.compared else NOTHING
 
@@ -100,11 +98,10 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The outcome and why, in one line: which methods are worse, how often, by which gate."""
-        if self.exit_code == NOTHING:
-            return "Nothing compared."
         counts = Counter((one.method or "all", one.gate) for one in self.of("worse"))
         if not counts:
-            return f"NEW is {self.outcome}: none of {self.compared:,} compared tasks is worse."
+            none = f"none of {self.compared:,} compared tasks is worse"
+            return f"NEW is {self.outcome}: {none}." if self.compared else "Nothing compared."
         by_method: dict[str, list[str]] = {}
         for (method, gate), number in counts.most_common():
             by_method.setdefault(method, []).append(f"{gate} {number}")

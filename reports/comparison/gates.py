@@ -344,8 +344,12 @@ def _optimal_change(
 
 
 def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield the methods with tasks that the old run had and the new one lacks."""
-    verdict: Verdict = "worse" if thresholds.missing_tasks == "worse" else "advice"
+    """Yield the methods with tasks that the old run had and the new one lacks.
+
+    Where the runs have nothing in common, that says nothing of the new one: nothing is compared.
+    """
+    counts = thresholds.missing_tasks == "worse" and len(pairs.both) > 0
+    verdict: Verdict = "worse" if counts else "advice"
     for (problem, method), tasks in pairs.only_base.groupby(["problem", "method"]):
         reasons = tasks["why"].value_counts().sort_index()
         told = ", ".join(f"{reason}: {number}" for reason, number in reasons.items())
