@@ -1,10 +1,12 @@
-"""Sessions: demo, tests, tests-all, lint, docs, nightly; baseline, asv and more for slow runs."""
+"""Sessions: demo, tests, tests-all, tests-3.12 and on, lint, docs, nightly; more for slow runs."""
 
 import datetime as dt
 import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nox
@@ -32,6 +34,12 @@ NIGHTS_KEPT = 30
 
 # Each night checks one of so many parts of the library.
 LIBRARY_PARTS = 7
+
+# Those that `pyproject.toml` promises, the oldest first; `tests` takes whichever runs nox.
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+# What a release of any of our dependencies may change, without a line of ours.
+SMOKE = "smoke"
 
 LAYERS = ("problems", "datasets", "heuristics", "bounds", "benchmarks", "reports")
 
@@ -95,6 +103,60 @@ def tests_all(session: nox.Session) -> None:
     """Run all tests; pass `-- -m "slow or hypothesis"` for what `tests` leaves out, in part."""
     install(session, "test")
     session.run("pytest", *ON_ALL_CPUS, *session.posargs)
+
+
+def try_out(session: nox.Session, *versions: str) -> None:
+    """Install the wheel, solve, run the suite of smoke tests, and test commands and functions.
+
+    The smoke run is compared with the baseline, whose costs and bounds another Python found.
+
+    Parameters
+    ----------
+    versions
+        Options of pip that say which versions are taken.
+    """
+    tests = nox.project.dependency_groups(PROJECT, "test")
+    # Not editable, so that what a wheel lacks is missing here, too.
+    session.install(".[z3]", *tests, *versions)
+    out = Path("results", "pythons", session.name).resolve()
+    shutil.rmtree(out, ignore_errors=True)
+    with session.chdir(session.create_tmp()):
+        session.run("boundmark", "--version")
+        session.run("boundmark", "solve", "onnx-light/squeezenet", "-k", "4")
+        session.run("boundmark", "run", SMOKE, "--out", str(out), "--fail-on", "crashed,error")
+        session.run("boundmark", "verify", "--quiet", str(out))
+    session.run(
+        "boundmark", "compare", str(BASELINES / f"{SMOKE}.parquet"), str(out),
+        "--thresholds", str(BASELINES / "thresholds.toml"),
+    )  # fmt: skip
+    few = ["-m", "not slow", "--hypothesis-profile", "few"]
+    session.run("pytest", *ON_ALL_CPUS, *few, *(session.posargs or ["tests/benchmarks"]))
+
+
+def tests_of(version: str) -> None:
+    """Make the session that tries boundmark out with a version of Python."""
+
+    @nox.session(name=f"tests-{version}", python=version)
+    def tests_with(session: nox.Session) -> None:
+        try_out(session)
+
+    tests_with.__doc__ = f"Install the wheel, solve and test with Python {version}, if it is there."
+
+
+for _version in PYTHONS[1:]:
+    tests_of(_version)
+
+
+@nox.session(name="tests-lowest", python=PYTHONS[0])
+def tests_lowest(session: nox.Session) -> None:
+    """Do the same with the oldest Python and the lowest versions of all dependencies."""
+    lowest = Path(session.create_tmp(), "lowest.txt").resolve()
+    session.install("uv")
+    session.run(
+        "uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct", "--extra", "z3",
+        "--python-version", PYTHONS[0], "--output-file", str(lowest), "pyproject.toml",
+    )  # fmt: skip
+    try_out(session, "--constraint", str(lowest))
 
 
 @nox.session(reuse_venv=False)
@@ -353,6 +415,48 @@ def link_layers(checkout: Path) -> None:
         (package / layer).symlink_to(checkout / layer / "boundmark" / layer)
 
 
+@contextmanager
+def checked_out(session: nox.Session, commit: str) -> Iterator[Path]:
+    """Check a commit out aside, and remove what was checked out afterwards."""
+    checkout = Path(session.create_tmp(), commit).resolve()
+    git = ("git", "worktree")
+    if not checkout.exists():
+        session.run(*git, "add", "--force", "--detach", str(checkout), commit, external=True)
+    try:
+        yield checkout
+    finally:
+        session.run(*git, "remove", "--force", str(checkout), external=True)
+
+
+@nox.session
+def gate(session: nox.Session) -> None:
+    """Run suites on a commit and on this checkout, and fail if anything is worse: `-- main SUITE`.
+
+    The first word names the commit, the others suites; `smoke` if there are none. Each side has its
+    own dependencies. `results/gate` has the comparison, and a summary for the pull request.
+    """
+    if not session.posargs:
+        session.error("expected a commit to compare with: nox -s gate -- origin/main [SUITE...]")
+    name, *suites = session.posargs
+    commit = commit_of(session, name)
+    install(session)
+    out = Path("results", "gate").resolve()
+    shutil.rmtree(out, ignore_errors=True)
+    with checked_out(session, commit) as checkout:
+        place = checkout / ".venv"
+        session.run("python", "-m", "venv", str(place))
+        old = (str(place / "bin" / "python"), "-m")
+        session.run(*old, "pip", "install", "--quiet", "-e", f"{checkout}[z3]", external=True)
+        for suite in suites or [SMOKE]:
+            run = ("boundmark", "run", suite, "--out")
+            session.run(*old, *run, str(out / "base"), external=True)
+            session.run(*run, str(out / "head"))
+    session.run(
+        "boundmark", "compare", str(out / "base"), str(out / "head"), "--out", str(out),
+        "--thresholds", str(BASELINES / "thresholds.toml"),
+    )  # fmt: skip
+
+
 @nox.session(name="asv-compare")
 def asv_compare(session: nox.Session) -> None:
     """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`, e.g. `-b Kahn`.
@@ -364,14 +468,9 @@ def asv_compare(session: nox.Session) -> None:
     commits = [commit_of(session, name) for name in session.posargs[:2]]
     install(session, "asv")
     for commit in commits:
-        checkout = Path(".asv/checkouts", commit).resolve()
-        if not checkout.exists():
-            session.run("git", "worktree", "add", "--detach", str(checkout), commit, external=True)
-        link_layers(checkout)
-        try:
+        with checked_out(session, commit) as checkout:
+            link_layers(checkout)
             measure(session, commit, *session.posargs[2:], code=str(checkout / "src"))
-        finally:
-            session.run("git", "worktree", "remove", "--force", str(checkout), external=True)
     session.run("asv", "compare", "--split", *commits)
 
 

@@ -32,6 +32,53 @@ class StoreError(BoundmarkError):
     """A results folder cannot be read or written as asked."""
 
 
+# By a module that not every installation has, the extra of boundmark that installs it.
+EXTRAS = {
+    "aiconfigurator_core": "kernel-tables",
+    "distributed": "dask",
+    "duckdb": "query",
+    "jax": "learned",
+    "onnxruntime": "onnxruntime",
+    "openvino": "openvino",
+    "pymoo": "geneflow",
+    "torch": "torch",
+    "xlrd": "sheets",
+    "z3": "z3",
+}
+
+
+def extra_with(module: str) -> str:
+    """Return how to get a module that is not installed, as the end of a sentence.
+
+    What to install are the packages of the extra, which every kind of installation can get: our own
+    name means us in a checkout only, and on an index whoever takes it first.
+
+    Returns
+    -------
+    str
+        E.g. ``"; expected the extra 'query': pip install 'duckdb>=1.1'"``, without the command if
+        boundmark was not installed but put on the path; empty if no extra has the module.
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
+    from packaging.requirements import Requirement
+
+    extra = EXTRAS.get(module)
+    if extra is None:
+        return ""
+    try:
+        known = [Requirement(text) for text in requires("boundmark") or ()]
+    except PackageNotFoundError:
+        known = []
+    packages = [
+        f"'{one.name}{one.specifier}'"
+        for one in known
+        if one.marker and one.marker.evaluate({"extra": extra})
+    ]
+    command = f": pip install {' '.join(packages)}" if packages else ""
+    return f"; expected the extra {extra!r}{command}"
+
+
 def quoted(value: object, longest: int = 80) -> str:
     """Return a value as Python writes it, on one line that is cut to a length."""
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.errors import InvalidInputError, UnsupportedError, extra_with
 from boundmark.problems.problem import ParameterValue, Solution
 
 Kind: TypeAlias = Literal["heuristic", "bound", "exact"]
@@ -261,4 +261,4 @@ def _are_texts(value: object) -> bool:
 def require_module(name: str) -> None:
     """Raise `UnsupportedError` unless a solver's module can be imported; do not import it."""
     if importlib.util.find_spec(name) is None:
-        raise UnsupportedError(f"solver module {name} is not installed.")
+        raise UnsupportedError(f"solver module {name} is not installed{extra_with(name)}.")

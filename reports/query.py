@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from boundmark.problems.errors import BoundmarkError, StoreError
+from boundmark.problems.errors import BoundmarkError, StoreError, extra_with
 from boundmark.problems.files import read_regular
 from boundmark.reports.dictionary import described
 from boundmark.reports.stored.checked_results import (
@@ -180,8 +180,7 @@ def query_folder(directory: Path, sql: str, on_check: Callable[[Checks], None] =
         import duckdb
     except ImportError as error:
         raise BoundmarkError(
-            "queries need DuckDB, which is not installed; expected the extra `query`: "
-            "pip install 'boundmark[query]'."
+            f"queries need DuckDB, which is not installed{extra_with('duckdb')}."
         ) from error
     views = views_of(ResultStore.open(directory), on_check)
     with duckdb.connect(":memory:", config=SETTINGS) as connection:

@@ -181,7 +181,8 @@ def _text(value: Any) -> str:
 )  # fmt: skip
 @click.option(
     "--out", metavar="DIR", type=FOLDER,
-    help="Also write comparison.md and comparison.json into this folder.",
+    help="Also write comparison.md, comparison.json, and summary.md, which has the verdict and the "
+    "worst findings for a comment on a change, into this folder.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
 def compare(
@@ -193,9 +194,12 @@ def compare(
     bounds, failures and solved counts decide; times are only reported. The exit code is 0 if NEW is
     the same or better, 1 if it is worse, and 3 if nothing could be compared. As in reports, the
     checker sees the best documents of each instance of a folder.
+
+    A task that differs in parameters only, as where a default was changed, is compared and named;
+    one that NEW lacks counts as worse.
     """
     from boundmark.reports.comparison import check_run, compare_runs, read_run, read_thresholds
-    from boundmark.reports.comparison.compare import render_comparison
+    from boundmark.reports.comparison.compare import render_comparison, render_summary
     from boundmark.reports.stored.durable import make_folder, write_durably
 
     limits = None if thresholds is None else read_thresholds(thresholds)
@@ -214,6 +218,7 @@ def compare(
         gc.enable()
     texts = {
         "comparison.md": render_comparison(found),
+        "summary.md": render_summary(found),
         "comparison.json": json.dumps(found.to_json(), indent=2, sort_keys=True) + "\n",
     }
     if out is not None:

@@ -14,7 +14,7 @@ from boundmark.benchmarks.execution.supervisor import Supervisor
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.benchmarks.settings import MOST_WORKERS, bounded_integer
 from boundmark.problems.arrays import plain_value
-from boundmark.problems.errors import BoundmarkError, InvalidInputError
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, extra_with
 
 Item = TypeVar("Item")
 
@@ -217,8 +217,8 @@ def make_engine(
         from boundmark.benchmarks.execution.dask_engine import DaskEngine
     except ModuleNotFoundError as error:
         raise BoundmarkError(
-            f"the engine 'dask' needs the package {error.name}, which is not installed; "
-            "install it with: pip install 'boundmark[dask]'"
+            f"the engine 'dask' needs the package {error.name}, which is not installed"
+            f"{extra_with('distributed')}."
         ) from error
     return DaskEngine(scheduler, count)
 

@@ -17,7 +17,7 @@ from boundmark.benchmarks.execution.child_process import Channel
 from boundmark.benchmarks.execution.task import Task
 from boundmark.problems import catalog
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.errors import InvalidInputError, UnsupportedError, find
+from boundmark.problems.errors import InvalidInputError, UnsupportedError, extra_with, find
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance, Solution, solution_document
@@ -186,7 +186,8 @@ def check_method(task: Task, method: Method) -> None:
     missing = [name for name in method.requires if not _is_installed(name)]
     if missing:
         raise UnsupportedError(
-            f"method {method.name!r} needs {', '.join(missing)}, which is not installed."
+            f"method {method.name!r} needs {', '.join(missing)}, which is not installed"
+            f"{''.join(map(extra_with, missing))}."
         )
 
 

@@ -16,7 +16,7 @@ from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings, Stage
 from boundmark.benchmarks.pipeline.torch_stages import TorchSettings
 from boundmark.benchmarks.runtimes.torch_execution import runnable
 from boundmark.benchmarks.terminal import echo, print_table
-from boundmark.problems.errors import MissingFileError
+from boundmark.problems.errors import MissingFileError, extra_with
 from boundmark.problems.pipeline.instance import stage_costs, stage_work
 
 # A stage that takes so much longer while the others run shares something with them.
@@ -282,9 +282,7 @@ def compared(cut: CutModel, paths: Sequence[Path], settings: MeasurementSettings
         If onnxruntime is not installed, or a stage cannot be run.
     """
     if not is_available():
-        raise MissingFileError(
-            "onnxruntime is not installed; pip install 'boundmark[onnxruntime]'."
-        )
+        raise MissingFileError(f"onnxruntime is not installed{extra_with('onnxruntime')}.")
     numbers = [one.stage for one in cut.models]
     return Comparison(
         Predicted.of(cut.given, numbers), stage_times.measure_stages(paths, settings), settings

@@ -71,6 +71,7 @@ def split(
     )
     from boundmark.benchmarks.pipeline.stage_times import MeasurementSettings
     from boundmark.benchmarks.terminal import echo
+    from boundmark.problems.errors import extra_with
 
     if problem == "placement" and (k is not None or is_timed):
         raise click.UsageError("-k and --time are for partitions; expected neither.")
@@ -91,7 +92,7 @@ def split(
             f"{len(graph.output)} outputs"
         )
     if check and not is_available():
-        click.echo("not run: onnxruntime is not installed; pip install 'boundmark[onnxruntime]'")
+        click.echo(f"not run: onnxruntime is not installed{extra_with('onnxruntime')}")
     elif check:
         _check(model, paths, dims)
     if is_timed and isinstance(cut, CutModel):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from boundmark.benchmarks.runtimes.measured import WARM_UP, Measured, random_input
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.errors import BoundmarkError, MissingFileError, find
+from boundmark.problems.errors import BoundmarkError, MissingFileError, extra_with, find
 
 NANOSECONDS_PER_SECOND = 10**9
 
@@ -245,7 +245,7 @@ class Runtime(NamedTuple):
             return f"{self.title} {version(self.package)}"
         except ModuleNotFoundError as error:
             raise MissingFileError(
-                f"{self.title} is not installed; pip install 'boundmark[{self.package}]'."
+                f"{self.title} is not installed{extra_with(self.package)}."
             ) from error
 
 

@@ -21,7 +21,13 @@ from boundmark.datasets.kernel_recognition import with_kernels
 from boundmark.datasets.torch_file import SCHEMA
 from boundmark.datasets.torch_schema import object_in
 from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError, quoted
+from boundmark.problems.errors import (
+    BoundmarkError,
+    InvalidInputError,
+    MissingFileError,
+    extra_with,
+    quoted,
+)
 from boundmark.problems.files import naming
 
 
@@ -124,9 +130,7 @@ def _torch() -> Any:
     try:
         import torch
     except ModuleNotFoundError as error:
-        raise MissingFileError(
-            "PyTorch is not installed; pip install 'boundmark[torch]'."
-        ) from error
+        raise MissingFileError(f"PyTorch is not installed{extra_with('torch')}.") from error
     return torch
 
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from boundmark.datasets.layers.blocks import Attention, Block, Matrix, Outer
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, extra_with
 from boundmark.problems.layers import LayerFacts, Workload
 from boundmark.problems.layers.model import DECODE, PREFILL
 
@@ -205,8 +205,8 @@ def load_tables(system: str) -> Mapping[str, Table]:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise InvalidInputError(
-            "costs are 'measured', and aiconfigurator-core is not installed; expected the extra "
-            "'kernel-tables', or roofline."
+            "costs are 'measured', and aiconfigurator-core is not installed"
+            f"{extra_with(PACKAGE)}; or costs 'roofline'."
         )
     folder = Path(next(iter(spec.submodule_search_locations))) / "systems" / "data" / system
     products = _read(folder, "gemm", "gemm_perf", ("m", "n", "k"), {"gemm_dtype": "bfloat16"})

@@ -21,7 +21,7 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.resolve import published_file
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dataset import Dataset
-from boundmark.problems.errors import InvalidInputError, find, quoted
+from boundmark.problems.errors import InvalidInputError, extra_with, find, quoted
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.placement import PlacementGraph
 from boundmark.problems.placement.graph import MOST_DEVICES
@@ -107,7 +107,7 @@ def _first_sheet(content: bytes) -> list[list[Cell]]:
         import xlrd
     except ImportError as error:
         raise InvalidInputError(
-            "the package xlrd is not installed; expected boundmark[sheets] to read .xls files."
+            f"the package xlrd, which reads .xls files, is not installed{extra_with('xlrd')}."
         ) from error
 
     # The package would print its log among a program's answers.

@@ -27,6 +27,7 @@ from boundmark.reports.comparison.gates import (
     missing_gate,
     objective_gate,
     optimal_gate,
+    parameter_gate,
     solved_gate,
     verification_gate,
 )
@@ -146,6 +147,7 @@ def compare_runs(
         *solved_gate(pairs, thresholds),
         *optimal_gate(pairs, thresholds),
         *missing_gate(pairs, thresholds),
+        *parameter_gate(pairs),
         *advice(clock, thresholds.clock_tolerance, thresholds.least_pairs, "clock"),
         *advice(times, thresholds.time_tolerance, thresholds.least_pairs, "time"),
     ]
@@ -220,23 +222,34 @@ HEADINGS = {
 
 def render_comparison(comparison: Comparison) -> str:
     """Return the comparison as GitHub-flavoured Markdown."""
-    lines = [
-        f"# NEW is {comparison.outcome}"
-        if comparison.compared or comparison.of("worse")
-        else "# Nothing compared",
-        "",
-        markdown_escaped(comparison.sentence),
-        "",
-        _summary(comparison),
-        "",
-    ]
+    lines = _verdict("#", comparison)
     for verdict, heading in HEADINGS.items():
-        lines += _findings(heading, comparison.of(verdict))
+        lines += _findings(f"## {heading}", comparison.of(verdict), MOST_SHOWN)
     lines += _ratios(comparison.ratios)
     lines += ["## The two runs", ""]
     lines += _runs(comparison.base, comparison.new, comparison.base_path, comparison.new_path)
     lines += ["## Notes", "", *(f"- {markdown_escaped(note)}" for note in comparison.notes), ""]
     return "\n".join([*lines, markdown_escaped(comparison.sentence), ""])
+
+
+def render_summary(comparison: Comparison) -> str:
+    """Return the verdict and the worst findings as Markdown, for a comment on a change."""
+    lines = _verdict("##", comparison)
+    for verdict in ("worse", "changed"):
+        found = comparison.of(verdict)
+        lines += _findings(f"### {HEADINGS[verdict]}", found, MOST_WORSE)
+    told = [one for one in comparison.of("advice") if one.gate in ("parameters", "missing")]
+    lines += _findings("### Other tasks in NEW", told, MOST_WORSE)
+    commits = f"BASE is {comparison.base.commit_text}, NEW is {comparison.new.commit_text}"
+    return "\n".join([*lines, f"{markdown_escaped(commits)}; `comparison.md` has the rest.", ""])
+
+
+def _verdict(level: str, comparison: Comparison) -> list[str]:
+    title = (
+        "Nothing compared" if comparison.exit_code == NOTHING else f"NEW is {comparison.outcome}"
+    )
+    texts = (f"{level} {title}", markdown_escaped(comparison.sentence), _summary(comparison))
+    return [line for text in texts for line in (text, "")]
 
 
 def _summary(comparison: Comparison) -> str:
@@ -266,12 +279,12 @@ def _runs(base: RunLabel, new: RunLabel, base_path: str, new_path: str) -> Itera
     return _table(("", "BASE", "NEW"), rows)
 
 
-def _findings(heading: str, findings: Sequence[Finding]) -> Iterable[str]:
+def _findings(heading: str, findings: Sequence[Finding], most: int) -> Iterable[str]:
     if not findings:
         return []
-    lines = [f"## {heading}", "", *map(_markdown_line, findings[:MOST_SHOWN])]
-    if len(findings) > MOST_SHOWN:
-        lines.append(f"- and {len(findings) - MOST_SHOWN} more")
+    lines = [heading, "", *map(_markdown_line, findings[:most])]
+    if len(findings) > most:
+        lines.append(f"- and {len(findings) - most} more")
     return [*lines, ""]
 
 

@@ -344,8 +344,12 @@ def _optimal_change(
 
 
 def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
-    """Yield the methods with tasks that the old run had and the new one lacks."""
-    verdict: Verdict = "worse" if thresholds.missing_tasks == "worse" else "advice"
+    """Yield the methods with tasks that the old run had and the new one lacks.
+
+    Where the runs have nothing in common, that says nothing of the new one: nothing is compared.
+    """
+    counts = thresholds.missing_tasks == "worse" and len(pairs.both) > 0
+    verdict: Verdict = "worse" if counts else "advice"
     for (problem, method), tasks in pairs.only_base.groupby(["problem", "method"]):
         reasons = tasks["why"].value_counts().sort_index()
         told = ", ".join(f"{reason}: {number}" for reason, number in reasons.items())
@@ -358,6 +362,17 @@ def missing_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
             f"{method} ({problem})",
             f"{count(len(tasks), 'task')} of BASE not in NEW ({told}), the first is {first}",
         )
+
+
+def parameter_gate(pairs: Pairs) -> Iterator[Finding]:
+    """Yield the methods whose tasks were compared although their parameters differ."""
+    differing = pairs.both[pairs.both["differs"] != ""]
+    for (problem, method), tasks in differing.groupby(["problem", "method"]):
+        told = tasks["differs"].value_counts().sort_index()
+        how = "; ".join(f"{change}: {number}" for change, number in told.items())
+        sentence = f"{count(len(tasks), 'task')} compared with other parameters ({how})"
+        subject = f"{method} ({problem})"
+        yield Finding("parameters", "advice", str(problem), str(method), subject, sentence)
 
 
 def _delivered(tasks: pd.DataFrame, column: str) -> set[str]:

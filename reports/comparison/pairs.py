@@ -120,6 +120,9 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 LIMITS = ("time_limit_seconds", "memory_limit_bytes", "threads")
 KEY = ["problem", "instance_sha256", "method", "params", "seed", *LIMITS]
 
+# Of tasks that differ in parameters only, as where a default was changed in the code.
+LIKE = [name for name in KEY if name != "params"]
+
 # By what people call a task; its instance may have changed, and its limits.
 NAME = ["problem", "dataset", "instance", "device", "parameters", "method", "seed"]
 
@@ -132,8 +135,8 @@ class Pairs:
     ----------
     both
         One row per task that both have: the columns of `KEY`, `label`, `repeatable`, `changed` (the
-        versions of the method differ), and all other columns of the results twice, as
-        `<column>_base` and `<column>_new`.
+        versions of the method differ), `differs` (parameters with another value, in words), and all
+        other columns of the results twice, as `<column>_base` and `<column>_new`.
     only_base, only_new
         The tasks that only one has, with `label` and `why`.
     """
@@ -157,11 +160,25 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
     """Put the tasks of two runs side by side.
 
     Tasks whose method has another version are paired, too: whether it is better is what is asked.
-    Of several versions in one run, the latest counts.
+    Of several versions in one run, the latest counts. A task whose parameters the other run does
+    not have is paired with the one that differs in the fewest of them, and in nothing else: a
+    method whose default was changed is still the same method.
     """
     left, right = _keyed(base.tasks), _keyed(new.tasks)
+    given = values_of(left["params"])
+    left["params"] = _counterparts(left, right)
+    left["differs"] = [
+        ", ".join(_differences(before, after))
+        for before, after in zip(given, values_of(left["params"]), strict=True)
+    ]
     both = left.merge(right, on=KEY, suffixes=("_base", "_new"))
-    both = both.rename(columns={"label_new": "label"}).drop(columns="label_base")
+    both["label"] = [
+        f"{label} ({differs})" if differs else label
+        for label, differs in zip(
+            *map(values_of, (both["label_new"], both["differs"])), strict=True
+        )
+    ]
+    both = both.drop(columns=["label_base", "label_new"])
     both["repeatable"] = (
         ended_early(both, "base", thresholds.repeatable_share)
         & ended_early(both, "new", thresholds.repeatable_share)
@@ -170,6 +187,48 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
     versions = both["method_version_base"], both["method_version_new"]
     both["changed"] = versions[0].ne(versions[1]).fillna(False).astype(bool)
     return Pairs(both, _unpaired(left, right), _unpaired(right, left))
+
+
+def _counterparts(left: pd.DataFrame, right: pd.DataFrame) -> list[str]:
+    """Return for each task of BASE the parameters of its counterpart in NEW; its own without one.
+
+    No task of NEW is the counterpart of two.
+    """
+    given, others = values_of(left["params"]), values_of(right["params"])
+    keys, other_keys = (
+        list(zip(*(values_of(tasks[name]) for name in LIKE), strict=True))
+        for tasks in (left, right)
+    )
+    known = {*zip(keys, given, strict=True)}
+    free: dict[tuple[Any, ...], set[str]] = {}
+    for key, params in zip(other_keys, others, strict=True):
+        if (key, params) not in known:
+            free.setdefault(key, set()).add(params)
+    known = {*zip(other_keys, others, strict=True)}
+    alone = [at for at, key in enumerate(keys) if key in free and (key, given[at]) not in known]
+    found = list(given)
+    nearest = sorted(
+        (len(_differences(given[one], params)), one, params)
+        for one in alone
+        for params in free[keys[one]]
+    )
+    for _, at, params in nearest:
+        if found[at] == given[at] and params in free[keys[at]]:
+            free[keys[at]].remove(params)
+            found[at] = params
+    return found
+
+
+def _differences(before: str, after: str) -> list[str]:
+    """Return the parameters whose values differ, such as ``"rounds 10 -> 20"``."""
+    if before == after:
+        return []
+    old, new = (json_object("params", text) for text in (before, after))
+    return [
+        f"{name} {old.get(name, 'not set')} -> {new.get(name, 'not set')}"
+        for name in sorted({*old, *new})
+        if repr(old.get(name)) != repr(new.get(name))
+    ]
 
 
 def ended_early(both: pd.DataFrame, side: str, share: float) -> "pd.Series[bool]":

@@ -15,7 +15,7 @@ def test_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program is refused with what to install, and a file of another kind for what it is."""
     monkeypatch.setitem(sys.modules, "torch", None)
     path = torch_archives.write(tmp_path, torch_archives.two_layers())
-    with pytest.raises(boundmark.Error, match=r"PyTorch is not installed; .*boundmark\[torch\]"):
+    with pytest.raises(boundmark.Error, match=r"PyTorch is not installed; .* extra 'torch': pip"):
         boundmark.profile(path)
     with pytest.raises(boundmark.Error, match=r"suffix '.xml'; expected .onnx, or .pt2"):
         boundmark.profile("model.xml")

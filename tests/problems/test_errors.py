@@ -1,8 +1,12 @@
-"""Names that are not there."""
+"""Names and packages that are not there."""
+
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import pytest
 
-from boundmark.problems.errors import UnknownNameError, find
+from boundmark.problems.errors import EXTRAS, UnknownNameError, extra_with, find
 
 
 def test_near_names_are_suggested() -> None:
@@ -21,3 +25,28 @@ def test_of_many_names_the_first_are_listed() -> None:
     """If none comes near."""
     with pytest.raises(UnknownNameError, match=r"known are n0, n1, .*, n19 and 80 more\.$"):
         find("suite", "xyzzy", {f"n{number}": number for number in range(100)})
+
+
+# Makes the graphs of a data set anew; whoever does knows what it takes.
+WITHOUT_MESSAGE = {"zoo"}
+
+
+def test_every_extra_is_named_with_its_packages() -> None:
+    """As `pyproject.toml` has them, by names that an index has for them and not for us."""
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
+    assert {*EXTRAS.values()} == {*extras} - WITHOUT_MESSAGE
+    for module, extra in EXTRAS.items():
+        packages = " ".join(f"'{one}'" for one in extras[extra])
+        assert extra_with(module) == f"; expected the extra {extra!r}: pip install {packages}"
+
+
+def test_an_extra_is_named_without_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the code was put on the path, and nothing says what an extra consists of."""
+
+    def requires(name: str) -> list[str]:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.requires", requires)
+    assert extra_with("z3") == "; expected the extra 'z3'"
+    assert extra_with("highspy") == ""

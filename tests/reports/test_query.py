@@ -292,5 +292,5 @@ def test_bounds_need_their_certificates(
 def test_without_duckdb_the_extra_is_named(folder: Path, monkeypatch: Any) -> None:
     """Before anything is read."""
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(BoundmarkError, match=r"boundmark\[query\]"):
+    with pytest.raises(BoundmarkError, match=r"expected the extra 'query': pip install 'duckdb>="):
         query_folder(folder, "select 1")

@@ -14,7 +14,7 @@ from boundmark.heuristics.placement.learned.graphs import colocated
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
 from boundmark.heuristics.placement.learned.learning import Evaluations, allowed_devices
 from boundmark.heuristics.placement.room import leaving_room
-from boundmark.problems.errors import UnsupportedError
+from boundmark.problems.errors import UnsupportedError, extra_with
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
@@ -179,7 +179,7 @@ def prepare_jax(threads: int) -> None:
         If it is not installed.
     """
     if importlib.util.find_spec("jax") is None:
-        raise UnsupportedError("jax is not installed; expected it, as in boundmark[learned].")
+        raise UnsupportedError(f"jax is not installed{extra_with('jax')}.")
     if threads == 1:
         # The second one is no flag of its own, but read from the same text.
         os.environ.setdefault(

@@ -14,6 +14,7 @@ from boundmark.reports.comparison.compare import (
     compare_runs,
     read_verdict,
     render_comparison,
+    render_summary,
 )
 from boundmark.reports.comparison.gates import Finding
 from boundmark.reports.comparison.pairs import default_thresholds
@@ -153,17 +154,18 @@ def test_a_contradiction_within_the_new_run_names_both_rows(compared: Any) -> No
 def test_tasks_that_are_gone_are_told_or_count(compared: Any) -> None:
     """As the thresholds say; the rest is compared."""
     found = compared(a3=None)
-    assert (found.exit_code, found.compared, found.only_base) == (0, 5, 1)
-    assert only(found, "advice").gate == "missing"
-    strict = replace(default_thresholds(), missing_tasks="worse")
-    assert compared(strict, a3=None).exit_code == 1
+    assert (found.exit_code, found.compared, found.only_base) == (1, 5, 1)
+    assert only(found, "worse").gate == "missing"
+    told = compared(replace(default_thresholds(), missing_tasks="told"), a3=None)
+    assert told.exit_code == 0
+    assert only(told, "advice").gate == "missing"
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         ({"instance_sha256": "5" * 64, "bound_certified": None}, "another instance"),
-        ({"params": '{"x": 1}'}, "other parameters"),
+        ({"params": '{"x": 1}', "seed": 7}, "no such task"),
         ({"time_limit_seconds": 20.0}, "other limits"),
         ({"method": "shares"}, "no such task"),
     ],
@@ -171,12 +173,79 @@ def test_tasks_that_are_gone_are_told_or_count(compared: Any) -> None:
 def test_a_suite_that_changed_is_told_with_what_changed(
     compared: Any, change: dict[str, Any], why: str
 ) -> None:
-    """Neither side is compared with anything else, and the note says what to do."""
+    """Neither side is compared with anything else, which counts, and the note says what to do."""
     found = compared(a3=change)
-    assert (found.compared, found.only_base, found.only_new) == (5, 1, 1)
+    assert (found.compared, found.only_base, found.only_new, found.exit_code) == (5, 1, 1, 1)
     notes = " ".join(found.notes)
     assert f"Tasks that only BASE has: 1 ({why}: 1)" in notes
     assert "refresh the baseline" in notes
+
+
+def test_another_default_hides_nothing(compared: Any) -> None:
+    """A method that is worse, and whose parameter was changed at once, is compared and is worse."""
+    before, after = {"params": '{"rounds":10}'}, {"params": '{"rounds":5}'}
+    brkga = dict.fromkeys(("a1", "a2", "b1", "b2"), after)
+    same = compared(base=before, **brkga)
+    assert (same.exit_code, same.compared, same.only_base, same.only_new) == (0, 6, 0, 0)
+    told = only(same, "advice")
+    assert (told.gate, told.subject) == ("parameters", "brkga (pipeline)")
+    assert told.sentence == "4 tasks compared with other parameters (rounds 10 -> 5: 4)"
+    found = compared(base=before, **brkga | {"a1": after | {"objective": 25}})
+    worse = only(found, "worse")
+    assert found.exit_code == 1
+    assert (worse.gate, worse.subject) == ("objective", "zoo/a k=2, brkga, seed 1 (rounds 10 -> 5)")
+    failed = compared(base=before, a3=after | {"status": "crashed", "bound_certified": None})
+    assert {one.gate for one in failed.of("worse")} == {"failure", "solved"}
+
+
+def test_another_parameter_hides_nothing(compared: Any) -> None:
+    """Nor does one that is new, or gone."""
+    for base, new, words in (("{}", '{"x":1}', "not set -> 1"), ('{"x":1}', "{}", "1 -> not set")):
+        after = {"params": new}
+        found = compared(base={"params": base}, a3=after | {"bound_certified": 9}, b3=after)
+        assert only(found, "worse").subject == f"zoo/a k=2, share (x {words})"
+
+
+def variants(make_row: Any, **costs: tuple[int, int, int]) -> list[Any]:
+    """Return tasks of one method on one instance: sizes, rounds and costs by the tasks' names."""
+    return [
+        make_row(
+            name, instance="a", method="brkga", objective=cost,
+            params=f'{{"rounds":{rounds},"size":{size}}}',
+        )
+        for name, (size, rounds, cost) in costs.items()
+    ]  # fmt: skip
+
+
+def test_variants_are_compared_with_those_most_alike(stored: Any, make_row: Any) -> None:
+    """Each with one; with its own parameters if they are there; one too many is missing."""
+    base = read_run(stored("base", variants(make_row, p=(10, 8, 30), q=(20, 8, 20), r=(30, 8, 10))))
+    rows = variants(make_row, p=(20, 4, 20), q=(10, 4, 31), r=(30, 8, 10))
+    found = compare_runs(base, read_run(stored("new", rows)))
+    assert (found.compared, found.only_base, found.only_new) == (3, 0, 0)
+    assert only(found, "worse").sentence == "verified cost: 30 before, 31 now (3.33 % higher)"
+    fewer = compare_runs(base, read_run(stored("fewer", rows[1:])))
+    assert (fewer.compared, fewer.only_base) == (2, 1)
+    assert {one.gate for one in fewer.of("worse")} == {"objective", "missing"}
+    more = compare_runs(read_run(stored("less", rows[2:])), base)
+    assert (more.exit_code, more.compared, more.only_new) == (0, 1, 2)
+
+
+def test_the_summary_is_short(compared: Any, stored: Any, make_row: Any) -> None:
+    """It has the verdict, the worst five, and what was compared although it differs."""
+    params = {"params": '{"x":1}'}
+    base = [make_row(f"t{at}", instance=f"i{at}", method="m", objective=50) for at in range(9)]
+    new = [row | params | {"objective": 51 + at} for at, row in enumerate(base)]
+    found = compare_runs(read_run(stored("before", base)), read_run(stored("after", new)))
+    lines = render_summary(found).splitlines()
+    assert lines[:3] == ["## NEW is worse", "", "NEW is worse: m (objective 9)."]
+    worst = [line for line in render_comparison(found).splitlines() if "now (" in line][:5]
+    told = "9 tasks compared with other parameters (x not set -&gt; 1: 9)"
+    last = ["- and 4 more", f"- **parameters**: m (pipeline): {told}"]
+    assert [line for line in lines if line.startswith("- ")] == [*worst, *last]
+    assert "### Worse" in lines
+    assert lines[-1].startswith("BASE is ")
+    assert render_summary(compared()).startswith("## NEW is same or better")
 
 
 def test_single_tasks_of_a_changed_method_do_not_count(compared: Any) -> None:

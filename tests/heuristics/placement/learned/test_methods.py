@@ -169,7 +169,7 @@ def test_bad_parameters(method: str, params: dict[str, Any], words: str) -> None
 def test_without_the_extra(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The method says what to install, and the runner knows what it needs."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UnsupportedError, match=r"jax is not installed; .* boundmark\[learned\]"):
+    with pytest.raises(UnsupportedError, match=r"jax is not installed; .* extra 'learned': pip"):
         record(method, SAMPLE)
     assert methods()[method].requires == ("jax",)
 
