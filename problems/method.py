@@ -143,6 +143,8 @@ class Method:
         worse, and ends once it has proven that cost optimal.
     requires
         Modules beyond the core dependencies, checked before a task starts.
+    extra
+        The extra of boundmark that installs them, for the sentence that says they are missing.
     warm
         Modules that take long to import and are imported before tasks are forked. Those of a
         problem's methods must get along in one process, and start no threads when imported.
@@ -158,6 +160,7 @@ class Method:
     seeded: bool = False
     known_cost: str | None = None
     requires: tuple[str, ...] = ()
+    extra: str = ""
     warm: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -169,6 +172,7 @@ class Method:
             ("params", _is_params(self.params), "names with texts, numbers or truth values"),
             ("version", type(self.version) is int, "an integer"),
             ("requires", _are_texts(self.requires), "a tuple of texts"),
+            ("extra", isinstance(self.extra, str), "a text"),
             ("warm", _are_texts(self.warm), "a tuple of texts"),
         ):
             if not is_right:

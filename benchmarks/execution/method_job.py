@@ -185,8 +185,9 @@ def check_method(task: Task, method: Method) -> None:
         )
     missing = [name for name in method.requires if not _is_installed(name)]
     if missing:
+        how = f": pip install 'boundmark[{method.extra}]'" if method.extra else ""
         raise UnsupportedError(
-            f"method {method.name!r} needs {', '.join(missing)}, which is not installed."
+            f"method {method.name!r} needs {', '.join(missing)}, which is not installed{how}."
         )
 
 

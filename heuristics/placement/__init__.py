@@ -137,6 +137,7 @@ METHODS: tuple[Method, ...] = (
         params=HSDAG_PARAMS,
         seeded=True,
         requires=("jax",),
+        extra="learned",
     ),
     _heuristic(
         name="hsdag-advantage",
@@ -151,6 +152,7 @@ METHODS: tuple[Method, ...] = (
         },
         seeded=True,
         requires=("jax",),
+        extra="learned",
     ),
     _heuristic(
         name="placeto",
@@ -159,6 +161,7 @@ METHODS: tuple[Method, ...] = (
         params={"evaluations": 2000, "hidden": 32, "learning_rate": 1e-3},
         seeded=True,
         requires=("jax",),
+        extra="learned",
     ),
     _heuristic(
         name="rnn-seq2seq",
@@ -167,5 +170,6 @@ METHODS: tuple[Method, ...] = (
         params={"evaluations": 2000, "steps": 20, "hidden": 64, "learning_rate": 1e-3},
         seeded=True,
         requires=("jax",),
+        extra="learned",
     ),
 )

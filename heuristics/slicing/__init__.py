@@ -39,6 +39,7 @@ METHODS: tuple[Method, ...] = (
         params={"population": 100, "generations": 1_000_000},
         seeded=True,
         requires=("pymoo",),
+        extra="geneflow",
     ),
     _heuristic(
         name="memorianova",
@@ -47,6 +48,7 @@ METHODS: tuple[Method, ...] = (
         params={"population": 100, "generations": 1_000_000},
         seeded=True,
         requires=("pymoo",),
+        extra="geneflow",
     ),
     _heuristic(
         name="slice-search",

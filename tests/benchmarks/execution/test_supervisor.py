@@ -209,7 +209,11 @@ def test_a_missing_solver_is_unsupported(run: Run) -> None:
 @pytest.mark.parametrize(
     ("fields", "status", "detail"),
     [
-        ({"method": "needs-more"}, "unsupported", "needs no_such.module, which is not installed"),
+        (
+            {"method": "needs-more"},
+            "unsupported",
+            "needs no_such.module, which is not installed: pip install 'boundmark[more]'.",
+        ),
         ({"method": "god"}, "error", "there is no method 'god'; did you mean good"),
         ({"method": "elsewhere"}, "error", "treats 'layout'; the task's problem is 'pipeline'"),
         ({"method": "good", "problem": "pipelin"}, "error", "treats 'pipeline'; the task's"),
