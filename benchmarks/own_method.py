@@ -113,7 +113,7 @@ def _of_python_file(path: str, problem: str) -> Method:
             f"{where}: {getattr(error, 'msg', error)}; expected Python with a function `run`."
         ) from error
     found: ast.stmt | None = None
-    said = {"KIND": "heuristic", "PROBLEM": problem}
+    said: dict[str, object] = {"KIND": "heuristic", "PROBLEM": problem}
     for statement in tree.body:
         if "run" in _bound_by(statement):
             found = statement
@@ -134,7 +134,7 @@ def _of_python_file(path: str, problem: str) -> Method:
         with_seed = needed == STREAMING
     return Method(
         name=path,
-        problem=find(f"problem in {path}", said["PROBLEM"], problems()).name,
+        problem=find(f"problem in {path}", str(said["PROBLEM"]), problems()).name,
         kind=cast(Kind, said["KIND"]),
         summary=f"The function run of {path}.",
         run=_FileRun(path),
