@@ -12,10 +12,6 @@ from boundmark.benchmarks.arguments import check_flags, check_parameter_names, n
 from boundmark.benchmarks.execution.engine import worker_count
 from boundmark.benchmarks.grading import bound_plan, graded
 from boundmark.benchmarks.grading.given_solution import given_solution
-from boundmark.benchmarks.grading.solution_file import (
-    read_solution_file,
-    written_solution,
-)
 from boundmark.benchmarks.library import Library, usual_library
 from boundmark.benchmarks.model import choose, load
 from boundmark.benchmarks.rounds import MethodPlan, SolvingOptions
@@ -32,6 +28,10 @@ from boundmark.benchmarks.several_costs import (
     check_takes_several,
     each_costs,
     solve_for_all,
+)
+from boundmark.benchmarks.solution_file import (
+    read_solution_file,
+    written_solution,
 )
 from boundmark.benchmarks.solving import solve as solve_instance
 from boundmark.benchmarks.wall_clock import WallClock

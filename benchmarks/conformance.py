@@ -1,4 +1,4 @@
-"""Test a registered method against the contract of methods, on tiny instances of known optima.
+"""Test a method against the contract of methods, on tiny instances of known optima.
 
 Tasks run as in any suite: in processes of their own, under limits, and the checker judges what they
 report. `docs/extending.md` says what is asked.
@@ -16,12 +16,13 @@ from typing import Any
 from boundmark.benchmarks.execution.engine import LocalEngine, worker_count
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.kernels import compile_kernels
+from boundmark.benchmarks.own_method import find_method
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.progress import progress_console
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.problems.catalog import methods, problems
-from boundmark.problems.errors import InvalidInputError, find
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance
@@ -68,6 +69,8 @@ def verdicts(name: str, *, seconds: float = 5.0, workers: int | None = None) -> 
 
     Parameters
     ----------
+    name
+        Of a registered method, or a file or command, see `find_method`.
     seconds
         Limit of each task.
     workers
@@ -80,7 +83,7 @@ def verdicts(name: str, *, seconds: float = 5.0, workers: int | None = None) -> 
     InvalidInputError
         If no samples of its problem are known.
     """
-    method = find("method", name, methods())
+    method = find_method(name, methods())
     samples = samples_of(method.problem)
     settings = RunSettings.checked(
         time_limit_seconds=seconds, memory_limit_gib=MEMORY_GIB, seeds=(SEED,)

@@ -1,6 +1,5 @@
 """Compares a Python function that finds solutions with registered methods."""
 
-import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,10 +12,9 @@ from boundmark.benchmarks.arguments import check_flags, check_parameter_names, n
 from boundmark.benchmarks.execution.engine import LocalEngine, worker_count
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.grading.given_solution import solution_of_rows
-from boundmark.benchmarks.grading.solution_file import written_solution
 from boundmark.benchmarks.kernels import compile_kernels
 from boundmark.benchmarks.model import load, named_instance
+from boundmark.benchmarks.own_method import own_method
 from boundmark.benchmarks.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.progress import progress_console, task_progress
 from boundmark.benchmarks.settings import (
@@ -30,19 +28,14 @@ from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.datasets.python_objects import is_pair_of_frames
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods, problems
-from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.json_documents import canonical_json
-from boundmark.problems.method import Budget, Method, Progress
-from boundmark.problems.problem import Instance
+from boundmark.problems.method import Method
 
 COLUMNS = (
     "instance", "method", "cost", "bound", "best_bound", "gap", "seconds", "status", "detail",
 )  # fmt: skip
-
-# Arguments of a function that streams: instance, budget, seed, progress.
-STREAMING = 4
 
 
 def benchmark(
@@ -163,82 +156,6 @@ def benchmark(
         # What is known by now is worth having.
         console.print("ended by Ctrl-C")
     return table.frame()
-
-
-def own_method(function: Callable[..., Any] | Method, problem: str) -> Method:
-    """Return a function as a method of a problem; see `benchmark`.
-
-    Raises
-    ------
-    InvalidInputError
-        If it takes neither an instance nor what a streaming function takes.
-    """
-    if isinstance(function, Method):
-        if function.problem != problem:
-            raise InvalidInputError(
-                f"method {function.name!r} treats {function.problem!r}; expected one for "
-                f"{problem!r}."
-            )
-        return function
-    name = getattr(function, "__name__", type(function).__name__)
-    if not callable(function):
-        registered = "; names of registered methods go to `against`" * isinstance(function, str)
-        raise InvalidInputError(
-            f"function is {quoted(function)}; expected a function or a Method{registered}."
-        )
-    takes = _arguments(function)
-    if takes not in (1, STREAMING):
-        raise InvalidInputError(
-            f"{name} takes {takes} arguments; expected {name}(instance), or "
-            f"{name}(instance, budget, seed, progress)."
-        )
-
-    def run(instance: Instance, budget: Budget, seed: int, progress: Progress) -> None:
-        if takes == STREAMING:
-            function(instance, budget, seed, _Reading(instance, progress))
-        else:
-            progress.solution(_as_solution(instance, function(instance)))
-
-    return Method(name, problem, "exact", "A function of the caller's.", run, seeded=False)
-
-
-def _arguments(function: Callable[..., Any]) -> int:
-    """Return the number of arguments that a function needs; 1 for compiled ones, which say none."""
-    try:
-        declared = inspect.signature(function).parameters.values()
-    except ValueError:
-        return 1
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(one.default is one.empty and one.kind in kinds for one in declared)
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """Progress that takes solutions in any form."""
-
-    instance: Instance
-    progress: Progress
-
-    def solution(self, solution: Any) -> None:
-        """Report a solution."""
-        self.progress.solution(_as_solution(self.instance, solution))
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        """Report a lower bound."""
-        self.progress.bound(bound)
-
-
-def _as_solution(instance: Instance, found: Any) -> Any:
-    """Return a solution that was given in any form."""
-    if found is None:
-        raise InvalidInputError("no solution was returned.")
-    if hasattr(found, "to_json") and not isinstance(found, pd.DataFrame):
-        return found
-    problem = problems()[instance.problem]
-    written = written_solution(found, problem.table)
-    if isinstance(written, dict):
-        return problem.solution_from_json(written)
-    return solution_of_rows(instance, written)
 
 
 def _sources(

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
+from boundmark.benchmarks.solution_file import numbered_rows, read_solution_file
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.label_pattern import ALL_LABELS, LabelPatterns, LabelWord
+from boundmark.benchmarks.own_method import find_method, is_file
 from boundmark.benchmarks.settings import RunSettings
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.resolve import load_file, load_member
@@ -38,7 +39,7 @@ class MethodChoice:
     def of(
         cls, name: str, overrides: Mapping[str, ParameterValue] | None = None, *, problem: str = ""
     ) -> "MethodChoice":
-        """Return a registered method with some of its parameters changed.
+        """Return a method with some of its parameters changed; see `find_method` for names.
 
         Raises
         ------
@@ -53,10 +54,10 @@ class MethodChoice:
         {'samples': 7}
         """
         known = methods(problem or None)
-        if name not in known and name in methods():
+        if name not in known and not is_file(name) and name in methods():
             # Saying that it treats another problem helps more than saying that it is unknown.
             known = methods()
-        method = find("method", name, known)
+        method = find_method(name, known, problem)
         if problem and method.problem != problem:
             raise InvalidInputError(
                 f"method {name!r} treats {method.problem!r}; expected methods for {problem!r}."

@@ -15,10 +15,14 @@ from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
 from boundmark.reports.stored.run_records import RunLabel
-from boundmark.reports.stored.schema import ACCEPTED_BY
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds, is_tenable
+from boundmark.reports.tables.tasks import (
+    SHIFT_SECONDS,
+    accepted_by_package,
+    charged_seconds,
+    is_tenable,
+)
 from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, seconds
 
 NO_TIMES = pd.Series(dtype="float64")
@@ -37,7 +41,7 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     uppers = per_instance(tasks, "objective").div(bound.where(bound > 0), axis=0)
     lowers = _fractions(tasks, "bound_certified", objective)
     claim = tasks["bound_claimed"].where(is_tenable(tasks, objective))
-    by_package = tasks["bound_kind"].fillna("").str.contains(ACCEPTED_BY, regex=False)
+    by_package = accepted_by_package(tasks)
     split = tasks.assign(claim=claim.where(~by_package), accepted=claim.where(by_package))
     claims = _fractions(split, "claim", objective)
     acceptances = _fractions(split, "accepted", objective)

@@ -201,8 +201,9 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True, metavar="GIB", help="Memory limit of each method.",
         ),
         click.option(
-            "--method", "methods", multiple=True, metavar="NAME",
-            help="Run only this method, one of `boundmark methods`; may be repeated. By default, "
+            "--method", "methods", multiple=True, metavar="NAME|FILE",
+            help="Run only this method, one of `boundmark methods`, a Python file with a function "
+            "`run`, or a command such as './solver --seed {seed}'; may be repeated. By default, "
             "the problem's usual methods run.",
         ),
         click.option(

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from boundmark.benchmarks.execution.child_process import Channel
 from boundmark.benchmarks.execution.task import Task
+from boundmark.benchmarks.own_method import find_method
 from boundmark.problems import catalog
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError, extra_with, find
@@ -87,7 +88,7 @@ def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
     UnsupportedError
         If the method needs a module that is not installed.
     """
-    method = find("method", task.method, methods)
+    method = find_method(task.method, methods, task.problem)
     check_method(task, method)
     instance = _load(task, channel.documents())
     progress = StreamedProgress(instance, channel)

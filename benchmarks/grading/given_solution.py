@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.answer import GIVEN, Answer
-from boundmark.benchmarks.grading.solution_file import (
-    LARGEST_FILE,
-    WrittenRow,
-    numbered_rows,
-    read_solution_file,
-)
 from boundmark.benchmarks.model import Choice, Model, choose
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.rounds import MethodPlan
+from boundmark.benchmarks.solution_file import (
+    LARGEST_FILE,
+    read_solution_file,
+    solution_of_rows,
+)
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError, find
 from boundmark.problems.files import naming
-from boundmark.problems.labels import names_of
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.noise import Lead, Noise, lead_over
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
@@ -131,23 +129,6 @@ def checked_document(instance: Instance, solution: Solution) -> dict[str, Any]:
     except checker.Rejected as error:
         raise InvalidInputError(f"the checker rejects it: {error}.") from error
     return document
-
-
-def solution_of_rows(instance: Instance, written: Sequence[WrittenRow]) -> Any:
-    """Return the solution that the rows of a table describe.
-
-    Raises
-    ------
-    InvalidInputError
-        If it means none.
-    """
-    problem = problems()[instance.problem]
-    assert problem.table is not None
-    table = problem.table
-    rows = numbered_rows(
-        written, names_of(problem.naming, instance), table, table.value_names(instance)
-    )
-    return presentation_of(problem.name).completed(instance, table.solution(rows, instance))
 
 
 def _matched(chosen: Choice, found: Any) -> tuple[Instance, Any, tuple[str, ...]]:

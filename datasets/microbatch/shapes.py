@@ -190,27 +190,15 @@ def split_backward(devices: int, costs: Costs) -> BlockLayout:
     The gradients of the weights take as long as a forward block, and nothing waits for them; they
     release the memory. What is left of the backward block passes the gradients on.
     """
-    if costs.is_training and costs.backward <= costs.forward:
-        raise InvalidInputError(
-            f"backward blocks take {costs.backward}; "
-            f"expected more than forward blocks, {costs.forward}, to split them."
-        )
-    drawing = _Drawing(devices, costs)
-    latest: tuple[int, ...] = ()
-    forward = []
-    for device in range(devices):
-        forward.append(drawing.forward(str(device), device, *latest))
-        latest = (forward[-1],)
-    for device in reversed(range(devices)) if costs.is_training else ():
-        passed_on = drawing.add(
-            f"B{device}", "backward", costs.backward - costs.forward, 0, (device,),
-            (*latest, forward[device]),
-        )  # fmt: skip
-        drawing.add(
-            f"W{device}", "weight", costs.forward, -costs.activation, (device,), (passed_on,)
-        )
-        latest = (passed_on,)
-    return drawing.layout()
+    return _split(devices, costs, list(range(devices)))
+
+
+def zb_v(devices: int, costs: Costs) -> BlockLayout:
+    """Draw two stages per device, down the devices and up again, with split backward blocks.
+
+    ZB-V ([ZEROBUBBLE24], Section 6) and DualPipeV ([DEEPSEEK24]) are schedules of this layout.
+    """
+    return _split(devices, costs, [*range(devices), *reversed(range(devices))])
 
 
 SHAPES: Mapping[str, Callable[[int, Costs], BlockLayout]] = {
@@ -223,6 +211,7 @@ SHAPES: Mapping[str, Callable[[int, Costs], BlockLayout]] = {
     "multi_modal": multi_modal,
     "interleaved": interleaved,
     "split": split_backward,
+    "zb_v": zb_v,
 }
 
 
@@ -236,6 +225,31 @@ def _chain(drawing: _Drawing, label: str, stages: list[int], *after: int) -> int
         for number, device in reversed(list(enumerate(stages))):
             after = (drawing.backward(f"{label}{number}", device, *after, forward[number]),)
     return after[0]
+
+
+def _split(devices: int, costs: Costs, stages: list[int]) -> BlockLayout:
+    """Draw stages on devices in turn, with split backward blocks."""
+    if costs.is_training and costs.backward <= costs.forward:
+        raise InvalidInputError(
+            f"backward blocks take {costs.backward}; "
+            f"expected more than forward blocks, {costs.forward}, to split them."
+        )
+    drawing = _Drawing(devices, costs)
+    latest: tuple[int, ...] = ()
+    forward = []
+    for number, device in enumerate(stages):
+        forward.append(drawing.forward(str(number), device, *latest))
+        latest = (forward[-1],)
+    for number, device in reversed(list(enumerate(stages))) if costs.is_training else ():
+        passed_on = drawing.add(
+            f"B{number}", "backward", costs.backward - costs.forward, 0, (device,),
+            (*latest, forward[number]),
+        )  # fmt: skip
+        drawing.add(
+            f"W{number}", "weight", costs.forward, -costs.activation, (device,), (passed_on,)
+        )
+        latest = (passed_on,)
+    return drawing.layout()
 
 
 def _nn(devices: int, costs: Costs, *, is_eager: bool) -> BlockLayout:

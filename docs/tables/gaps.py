@@ -2,8 +2,8 @@
 
 `python docs/tables/gaps.py` makes the page's tables anew. `python docs/tables/gaps.py save NAME...`
 reads what `default_gaps.py`, `zoo_gaps.py`, `random_graphs.py`, `placement_gaps.py`,
-`measured_gaps.py` or `human_experts.py` prints, and keeps
-its tables as CSV under these names, in their order; `-` leaves one out.
+`measured_gaps.py`, `todays_tools.py` or `human_experts.py` prints, and keeps its tables as CSV
+under these names, in their order; `-` leaves one out.
 """
 
 import math
@@ -76,6 +76,8 @@ def overview() -> str:
     instances = sum(map(len, layers))
     unproven = sum(int(one["devices"].str.contains("bound").sum()) for one in layers)
     slower = [_percent(cell) for cell in read("defaults-by-tool")["largest gap"] if cell]
+    tools = read("tools-partitions")
+    split = [_gap(cell) for cell in tools["equal work"]]
     experts = read("experts")
     above = [_percent(cell) for cell in experts["above"].to_numpy().ravel()]
     rows = [
@@ -96,6 +98,12 @@ def overview() -> str:
             "layers of language models", f"{instances} instances",
             f"{instances - unproven} proven optimal; defaults of tools take up to "
             f"{1 + max(slower) / 100:.1f} times as long",
+        ],
+        [
+            "what tools do today", f"{len(tools)} partitions",
+            f"stages of equal work up to {max(split):.0f} % above the optimum; METIS or "
+            "Mt-KaHyPar, repaired and improved, "
+            f"{max(_gap(c) for c in tools.iloc[:, -3:-1].to_numpy().ravel()):.1f} % at most",
         ],
         [
             "splits by human experts", f"{experts['model'].nunique()} models, two phases",
@@ -171,6 +179,37 @@ def measured_table(cells: pd.DataFrame) -> str:
     return markdown(["phase", "instances", *columns], rows)
 
 
+def tool_table(cells: pd.DataFrame) -> str:
+    """Return for each tool how many of its partitions are optimal, and mean and largest gaps."""
+    rows = []
+    for tool in cells.columns[4:]:
+        row = [tool]
+        for costs in ("roofline", "measured"):
+            gaps = [
+                _gap(cell) for cell in cells.loc[cells["costs"] == costs, tool] if cell != "none"
+            ]
+            optimal = f"{gaps.count(0)} of {len(gaps)}"
+            mean = 100 * (geometric_mean([1 + gap / 100 for gap in gaps]) - 1) if gaps else 0
+            row += [optimal, f"{mean:.1f} %", f"{max(gaps):.1f} %"] if gaps else ["", "", ""]
+        rows.append(row)
+    head = ["partition", "roofline: optimal", "mean gap", "largest", "measured: optimal"]
+    return markdown([*head, "mean gap", "largest"], rows)
+
+
+def schedule_table(cells: pd.DataFrame) -> str:
+    """Return the range of each schedule's gaps, by the ratio of backward to forward blocks."""
+    rows = []
+    for schedule, own in cells.groupby("schedule", sort=False):
+        gaps = own["gap"].map(_gap).groupby(own["F : B"])
+        ranges = [_range(part.tolist()) for _, part in sorted(gaps)]
+        rows.append([str(schedule), own["layout"].iloc[0], *ranges])
+    return markdown(["schedule", "layout", "backward twice as long", "three times"], rows, 2)
+
+
+def _gap(cell: str) -> float:
+    return 0.0 if cell == OPTIMAL else _percent(cell.removeprefix("< "))
+
+
 def _range(values: list[float]) -> str:
     return f"{min(values):.1f} to {max(values):.1f} %"
 
@@ -198,6 +237,8 @@ def parts() -> dict[str, str]:
         "placements": placement_table(read("placements")),
         "defaults": whole("defaults-by-tool", 1),
         "measured": measured_table(read("measured")),
+        "tools' partitions": tool_table(read("tools-partitions")),
+        "tools' schedules": schedule_table(read("tools-schedules")),
         "experts": whole("experts", 2),
     }
 

@@ -39,6 +39,16 @@ METHODS: tuple[Method, ...] = (
         run=Deferred("boundmark.heuristics.microbatch.one_stage_per_device:run_zb_h1"),
     ),
     _heuristic(
+        name="zb-v",
+        summary="Zero-bubble schedule of two stages per device in a V ([ZEROBUBBLE24], Section 6).",
+        run=Deferred("boundmark.heuristics.microbatch.two_stages_in_a_v:run_zb_v"),
+    ),
+    _heuristic(
+        name="dualpipe-v",
+        summary="Forward blocks of one stage, backward blocks of the other in turn ([DEEPSEEK24]).",
+        run=Deferred("boundmark.heuristics.microbatch.two_stages_in_a_v:run_dualpipe_v"),
+    ),
+    _heuristic(
         name="tessel",
         version=2,
         summary="Repetends of more and more micro-batches, then warm-up and cool-down "

@@ -58,9 +58,28 @@ METHODS: tuple[Method, ...] = (
         version=2,
     ),
     _heuristic(
+        name="pippy",
+        summary="Stages of even parameters in topological order, as PyTorch's PiPPy splits.",
+        run=Deferred("boundmark.heuristics.pipeline.even_cuts:run_pippy"),
+    ),
+    _heuristic(
         name="pipedream",
         summary="PipeDream's planner: neighbouring stages only, transfers overlap with work.",
         run=Deferred("boundmark.heuristics.pipeline.pipedream:run"),
+    ),
+    *(
+        _heuristic(
+            name=name,
+            summary=f"Parts by {tool} made acyclic, then pair cuts and moves of nodes ({key}).",
+            run=Deferred(f"boundmark.heuristics.pipeline.undirected:run_{name.replace('-', '_')}"),
+            params={"tries": tries, "improve": True},
+            seeded=True,
+            requires=(module,),
+        )
+        for name, tool, key, tries, module in (
+            ("metis", "METIS", "[METIS98]", 6, "pymetis"),
+            ("mt-kahypar", "Mt-KaHyPar", "[MTKAHYPAR24]", 3, "mtkahypar"),
+        )
     ),
     _heuristic(
         name="reslice",

@@ -180,15 +180,21 @@ def anneal_from(
     evaluations: int | None,
     generator: np.random.Generator,
     settings: AnnealingSettings = DEFAULTS,
+    hottest: float = 1.0,
 ) -> None:
     """Cool down once from a partition, whatever the best one is; `found` becomes the round's best.
 
     The graph must not be too large for the settings.
+
+    Parameters
+    ----------
+    hottest
+        Where the temperature begins, as a fraction of the initial one of a distant round.
     """
     effort = Effort(budget, evaluations)
     graph, state = kernel_graph(instance.graph), new_state(generator)
     annealer = _Annealer(instance, graph, state, generator, effort, best, settings)
-    annealer.cool_down(found, initial_temperature(instance), 1.0)
+    annealer.cool_down(found, hottest * initial_temperature(instance), 1.0)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`uniform` and `balanced-work`: the topological order in even stages, as people cut by hand."""
+"""`uniform`, `balanced-work`, `pippy`: the topological order in even stages, as people cut."""
 
 from bisect import bisect_left
 
@@ -23,6 +23,34 @@ def run_balanced_work(
     progress.solution(
         Partition.from_segments(order, even_ends(instance.graph.work[order], instance.k))
     )
+
+
+def run_pippy(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
+    """Cut where the parameters of a stage would exceed 1/k of all, as PiPPy does.
+
+    The rule is that of `split_into_equal_size` (pytorch/PiPPy, read in November 2026). Operators
+    without parameters go with what comes before them. One with more than 1/k ends its stage, if
+    that has no other parameters. There are k - 1 cuts at most: what is left is the last stage,
+    however large. PiPPy goes through modules in the order in which they are called; this is the
+    graph's own order. A graph without parameters is one stage.
+    """
+    order = instance.graph.dag.topological_order
+    sizes = instance.graph.param_load[order].tolist()
+    threshold = sum(sizes) // instance.k
+    ends: list[int] = []
+    held = 0
+    for place, size in enumerate(sizes):
+        if len(ends) == instance.k - 1:
+            break
+        if not size or held + size <= threshold:
+            held += size
+        elif not held:
+            ends.append(place + 1)
+        else:
+            ends.append(place)
+            held = size
+    ends.append(len(order))
+    progress.solution(Partition.from_segments(order, np.array(ends)))
 
 
 def even_ends(work: IntArray, k: int) -> IntArray:

@@ -317,7 +317,7 @@ class CutSearch:
         self.pool = PrefixPool(instance, self._graph, settings)
         self.found = RoundBest(NO_COST, frozen(np.zeros(instance.nodes)))
 
-    def run(self, budget: Budget, evaluations: int | None) -> None:
+    def run(self, budget: Budget, evaluations: int | None, descents: int | None = None) -> None:
         """Descend from one start after the other until the effort is spent.
 
         A descent for which it was not enough goes on in the next run.
@@ -326,9 +326,13 @@ class CutSearch:
         ----------
         evaluations
             Orders segmented, and nodes of divided pairs, see `_Descent`.
+        descents
+            The search also ends after so many, if given.
         """
         effort = Effort(budget, evaluations)
         while self._best.cost > 0 and not effort.is_spent():
+            if descents is not None and self.ended >= descents:
+                return
             unfinished, self._unfinished = self._unfinished, None
             self._descend_from(next(self._orders) if unfinished is None else unfinished, effort)
             if not self.pool.has_grown():

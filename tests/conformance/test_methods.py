@@ -27,7 +27,9 @@ AT_ONCE = [
 
 
 def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:
-    """Run a method with few evaluations."""
+    """Run a method with few evaluations; skip the test where what it requires is not installed."""
+    for module in method.requires:
+        pytest.importorskip(module)
     params = {name: few for name, few in FEW_EVALUATIONS.items() if name in method.params}
     if runs_elsewhere(method):
         return call(record, method.name, sample, seed=seed, params=params)

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.own_method import is_file
 from boundmark.benchmarks.suite_file import part_names, suite_names
 from boundmark.bounds.checker.registry import PROBLEMS
 from boundmark.problems.catalog import datasets, methods
@@ -67,12 +68,12 @@ def test_commands_exist(line: str) -> None:
             continue
         value = value or next(values, "")
         if name == "--method" and value.islower():
-            assert value.partition("=")[0] in methods()
+            assert is_file(value) or value.partition("=")[0] in methods()
     if command.name == "run" and words and words[0].islower() and "." not in words[0]:
         assert words[0] in [*suite_names(), *part_names()]
     named = re.fullmatch("([a-z-]+)/[a-z0-9.-]+", words[0]) if words else None
-    is_file = bool(words) and words[0].endswith((".onnx", ".pt2", ".json", ".csv", ".gguf"))
-    if command.name == "solve" and named and not is_file:
+    is_model_file = bool(words) and words[0].endswith((".onnx", ".pt2", ".json", ".csv", ".gguf"))
+    if command.name == "solve" and named and not is_model_file:
         assert named[1] in datasets()
 
 

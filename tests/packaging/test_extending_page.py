@@ -2,11 +2,16 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
+import pytest
 from brute_force import instance
 
+import boundmark
+from boundmark.benchmarks.own_method import find_method
+from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 from boundmark.reports.problem_report import ProblemReport
@@ -42,6 +47,35 @@ def test_the_method_runs() -> None:
     sample = instance([5, 2, 1], [(0, 1), (1, 2)], 2)
     run_block('name="one-stage"')["METHOD"].run(sample, Budget(1.0), 1, Recorder())
     assert [sample.objective(one) for one in found] == [8]
+
+
+def test_the_file_is_a_method(tmp_path: Path) -> None:
+    """Whose solution is a valid one; the page has the whole file."""
+    (block,) = [block for block in BLOCKS if "as a method in one file" in block]
+    path = tmp_path / "my.py"
+    path.write_text(block)
+    found: list[Any] = []
+    method = find_method(str(path), {}, "pipeline")
+    sample = instance([5, 2, 1, 1], [(0, 1), (1, 2), (2, 3)], 2)
+    method.run(sample, Budget(1.0), 1, SimpleNamespace(solution=found.append))
+    assert [sample.objective(one) for one in found] == [8]
+
+
+def test_the_data_set_loads() -> None:
+    """Each member is a graph of which instances can be made, and an unknown one is refused."""
+    dataset = run_block('name="my-models"')["DATASET"]
+    assert dataset.members() == ("small", "large")
+    work = []
+    for member in dataset.members():
+        graph = dataset.load(member)
+        assert isinstance(graph, dataset.source)
+        made = boundmark.load(graph)
+        answer = boundmark.solve(made, "pipeline", k=2, seconds=5, quiet=True, library=False)
+        assert answer.cost == answer.bound
+        work.append(answer.cost)
+    assert work[0] < work[1]
+    with pytest.raises(UnknownNameError, match="there is no model 'larg'; did you mean large"):
+        dataset.load("larg")
 
 
 def test_the_report_has_its_section() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TABLES = DOCS / "tables"
@@ -209,3 +210,35 @@ def test_defaults_on_equal_and_unequal_devices() -> None:
     assert gaps[is_equal & (found["phase"] == "prefill")]["vLLM"].max() < 0.5
     assert gaps[~is_equal].median().idxmin() == "llama.cpp"
     assert gaps[~is_equal].count().idxmax() == "llama.cpp"
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/index.md"])
+def test_short_table_of_todays_tools(path: str) -> None:
+    """Its means are those of the long table, which a script makes of the committed data."""
+    long = (DOCS / "how-far-from-optimal.md").read_text()
+    cells = {
+        row[0]: (row[2], row[5])
+        for row in (line.strip("| ").split(" | ") for line in long.splitlines())
+        if len(row) == 7
+    }
+    text = (DOCS.parent / path).read_text()
+    begin = text.index("| what you use today |")
+    short = text[begin : text.index("\n\n", begin)].splitlines()[2:]
+    assert len(short) == 6
+    for line in short:
+        title, roofline, *measured = line.strip("| ").split(" | ")
+        if "PiPPy" in title:
+            assert not measured
+            row = next(one for one in long.splitlines() if one.startswith(f"| {title} |"))
+            assert f"| {roofline} |" in row
+            continue
+        assert (roofline, *measured) == cells[title]
+
+
+def test_partitions_of_todays_tools() -> None:
+    """The table has a gap for each tool and cell, and none is below the bound."""
+    cells = pd.read_csv(TABLES / "gaps" / "tools-partitions.csv", dtype=str)
+    assert cells["costs"].value_counts().to_dict() == {"measured": 26, "roofline": 26}
+    gaps = cells[cells.columns[4:]].apply(percents)
+    assert (gaps.min() >= 0).all()
+    assert gaps.isna().sum().drop("equal parameters (PiPPy)").sum() == 0

@@ -40,7 +40,7 @@ def _instances() -> Iterator[MicrobatchInstance]:
 def _layouts() -> Iterator[BlockLayout]:
     """Yield shapes on two devices: V, M, two V's, a sharded block in the middle, inference.
 
-    Then two rounds of stages, opposite pipelines, and a split backward block.
+    Then two rounds of stages, opposite pipelines, a split backward block, and two on one device.
     """
     yield v_shape()
     yield layout(
@@ -72,6 +72,12 @@ def _layouts() -> Iterator[BlockLayout]:
         2,
     )
     yield layout([("F", 1, 1, (0,)), ("B", 1, 0, (0,)), ("W", 2, -1, (0,))], [(0, 1), (1, 2)], 2)
+    yield layout(
+        [("F", 1, 1, (0,)), ("F", 1, 1, (0,)), ("B", 1, 0, (0,)), ("W", 1, -1, (0,)),
+         ("B", 2, 0, (0,)), ("W", 1, -1, (0,))],
+        [(0, 1), (1, 2), (2, 3), (0, 4), (2, 4), (4, 5)],
+        1,
+    )  # fmt: skip
 
 
 def scaled(sample: MicrobatchInstance, best: int, factor: int) -> tuple[MicrobatchInstance, int]:

@@ -452,7 +452,10 @@ METHODS = (
             certifies_another_instance,
         ),
     ),
-    Method("needs-more", "pipeline", "exact", "For tests.", no_op, requires=("no_such.module",)),
+    Method(
+        *("needs-more", "pipeline", "exact", "For tests.", no_op),
+        requires=("no_such.module",),
+    ),
     Method("elsewhere", "layout", "exact", "For tests.", no_op, warm=("tabnanny",)),
     _method(names_warm_modules, warm=("colorsys", "no_such_solver")),
 )

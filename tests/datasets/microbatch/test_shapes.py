@@ -16,6 +16,7 @@ LOADS = {
     "multi_modal": (6, 2),
     "interleaved": (8, 2),
     "split": (4, 1),
+    "zb_v": (8, 2),
 }
 
 

@@ -94,7 +94,10 @@ def all_segmentations() -> Callable[[int, int], list[IntArray]]:
 
 @pytest.fixture(scope="session")
 def run() -> Callable[..., Recorder]:
-    """Return a function that runs a method and hands back what it reported."""
+    """Return a function that runs a method and hands back what it reported.
+
+    It skips the test if a module that the method requires is not installed.
+    """
 
     def run_method(
         method: Method,
@@ -103,6 +106,8 @@ def run() -> Callable[..., Recorder]:
         seconds: float = 60,
         **params: int,
     ) -> Recorder:
+        for module in method.requires:
+            pytest.importorskip(module)
         recorder = Recorder(instance)
         method.run(instance, Budget(seconds), seed, recorder, **{**method.params, **params})
         return recorder

@@ -11,8 +11,10 @@ from boundmark.heuristics import priority_order
 from boundmark.heuristics.pipeline import METHODS
 from boundmark.heuristics.pipeline.pipedream import crossing_transfer
 from boundmark.heuristics.pipeline.slicegraph import arrangement_cost, segment_order
+from boundmark.problems.dag import Dag
 from boundmark.problems.method import Method
 from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
 
 BY_NAME = {method.name: method for method in METHODS}
 # Enough to see every step of a search, on graphs of a few nodes.
@@ -144,6 +146,28 @@ def test_balanced_work_minimises_the_greatest_work(instances, all_segmentations,
         for ends in all_segmentations(sample.nodes, sample.k)
     )
     assert greatest(run(BY_NAME["balanced-work"], sample).partitions[0]) == best
+
+
+@pytest.mark.parametrize(
+    ("sizes", "k", "stages"),
+    [
+        # 1/3 of all is 4: the second operator has more, and ends its stage; so does the fourth.
+        ([0, 5, 0, 7, 0, 0], 3, [0, 0, 1, 1, 2, 2]),
+        # The third operator no longer fits beside the others, and begins a stage.
+        ([2, 2, 3, 1, 0, 4], 3, [0, 0, 1, 1, 1, 2]),
+        # Nothing is cut after the last stage has begun.
+        ([5, 5, 5, 5], 2, [0, 0, 1, 1]),
+        ([9, 1, 1, 1], 2, [0, 1, 1, 1]),
+        ([1, 1], 5, [0, 1]),
+    ],
+)
+def test_pippy_divides_parameters(run, sizes: list[int], k: int, stages: list[int]) -> None:
+    """Its rule, counted by hand on chains."""
+    count = len(sizes)
+    chain = Dag.from_edges(count, [(v, v + 1) for v in range(count - 1)])
+    ones = np.ones(count, np.int64)
+    graph = PipelineGraph(chain, ones, ones, np.array(sizes), 99, tuple(map(str, range(count))))
+    assert run(BY_NAME["pippy"], PipelineInstance(graph, k)).partitions[0].stages.tolist() == stages
 
 
 def path_cost(sample: PipelineInstance, ends: list[int]) -> int:

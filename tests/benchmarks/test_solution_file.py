@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.benchmarks.grading.solution_file import numbered_rows, read_solution_file
+from boundmark.benchmarks.solution_file import numbered_rows, read_solution_file
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch.schedule import TABLE as SCHEDULES
 from boundmark.problems.pipeline.instance import TABLE as PARTITIONS

@@ -4,18 +4,20 @@ import csv
 import io
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import pandas as pd
-
+from boundmark.benchmarks.presentation import presentation_of
 from boundmark.problems.arrays import plain_value
+from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.json_documents import without_repetition
-from boundmark.problems.problem import Row, SolutionTable
+from boundmark.problems.labels import names_of
+from boundmark.problems.problem import Instance, Row, SolutionTable
 
 # As it is in the file: what a node is called, and further cells that should be integers.
 WrittenRow: TypeAlias = Sequence[object]
@@ -90,7 +92,7 @@ def written_solution(value: Any, table: SolutionTable | None) -> Any:
     InvalidInputError
         If it is none of these, or a column is missing.
     """
-    if isinstance(value, pd.DataFrame):
+    if is_frame(value):
         if table is None:
             raise InvalidInputError("solutions of this problem are no tables; found a frame.")
         missing = [name for name in table.columns if name not in value]
@@ -115,6 +117,29 @@ def written_solution(value: Any, table: SolutionTable | None) -> Any:
             f"the solution is {quoted(value)}; expected a pandas.DataFrame, a dict or a list."
         )
     return _json_rows(value, table)
+
+
+def is_frame(value: object) -> bool:
+    """Whether a value is a `pandas.DataFrame`; there is none as long as nobody imported pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame)
+
+
+def solution_of_rows(instance: Instance, written: Sequence[WrittenRow]) -> Any:
+    """Return the solution that the rows of a table describe.
+
+    Raises
+    ------
+    InvalidInputError
+        If it means none.
+    """
+    problem = problems()[instance.problem]
+    assert problem.table is not None
+    table = problem.table
+    rows = numbered_rows(
+        written, names_of(problem.naming, instance), table, table.value_names(instance)
+    )
+    return presentation_of(problem.name).completed(instance, table.solution(rows, instance))
 
 
 def _as_written(cell: Any) -> Any:
