@@ -209,15 +209,20 @@ def measured(own: pd.DataFrame, shown: Iterable[tuple[str, str]]) -> str:
     bounds = bounds_of(own)
     bases = own[own["method"] == "preferred-device first=0"].set_index("model")["makespan"]
     lines = [
-        ["certified lower bound", *(f"{bounds[model] / 1e6:.3f}" for model in MODELS), "", ""],
-    ]
+        [
+            "certified lower bound",
+            *(f"{bounds[model] / 1e6:.3f}" if model in bounds else NONE for model in MODELS),
+            "", "",
+        ],
+    ]  # fmt: skip
     for label, method in shown:
         part = own[own["method"] == method]
         cells, seconds = [], []
         for model in MODELS:
             rows = part[part["model"] == model]
             found = rows["makespan"].dropna()
-            cells.append(_cell(found, bases[model], bounds[model]))
+            has_bound = not found.empty and model in bounds
+            cells.append(_cell(found, bases[model], bounds[model]) if has_bound else NONE)
             seconds.append(f"{rows['cpu_seconds'].median():.3g}" if len(rows) else NONE)
         counts = part.groupby("model")["makespan"].count().reindex(MODELS, fill_value=0)
         seeds = ", ".join(

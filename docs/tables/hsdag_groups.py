@@ -149,7 +149,7 @@ def as_read(reading: Reading) -> Iterator[None]:
 
     def observe(parameters: Any, graph: Any, state: Any) -> Any:
         rows, _ = policy.observed(parameters, graph, state)
-        return rows, policy.affinities(parameters, graph, rows)
+        return rows, policy.affinities(parameters, graph, rows)[:, 0]
 
     def judge(parameters: Any, graph: Any, rows: Any, scores: Any, *groups: Any) -> Any:
         return policy.judged(parameters, graph, rows, jax.nn.sigmoid(scores), *groups)
