@@ -167,9 +167,11 @@ def _named(method: str, params: dict[str, object]) -> str:
 def of_paper(tasks: pd.DataFrame, first: str = "small") -> pd.DataFrame:
     """Return the tasks on the paper's models and its two devices, each once.
 
-    Parts have tasks in common: those of the part `first` count before others.
+    Parts have tasks in common: those of the part `first` count before others. A search that its
+    limit ended has fewer placements than others, and does not count.
     """
     own = tasks[tasks["model"].isin(MODELS) & (tasks["part"] != THREE)]
+    own = own[(own["status"] != "timeout") | (own["kind"] == "bound")]
     own = own.sort_values("part", key=lambda part: part != first, kind="stable")
     return own.drop_duplicates(["model", "method", "seed"])
 
