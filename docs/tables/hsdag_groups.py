@@ -1,31 +1,46 @@
 """Draw docs/hsdag-groups.svg: HSDAG's groups before and after pooling, as Figure 2 of its paper.
 
-`python docs/tables/hsdag_groups.py` draws it from docs/tables/hsdag/groups.json; with `train`, it
-first trains both variants on the three models, which takes a minute or two and the extra `learned`.
+`python docs/tables/hsdag_groups.py` draws it from docs/tables/hsdag/groups.json. With `train`, it
+first trains `hsdag-advantage` for that, and with `readings SEED...`, it trains `hsdag` on the three
+models by each reading of the paper's text, and adds rows to docs/tables/hsdag/readings.csv: how
+many groups there are, and what the best placement takes. Training needs the extra `learned`.
 """
 
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import matplotlib as mpl
 import matplotlib.colors
 import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
+from boundmark.benchmarks.environment import describe_environment
+from boundmark.benchmarks.model import named_instance
+from boundmark.heuristics.placement.learned.hsdag import HsdagSettings, Parse
+from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.methods import prepare_jax
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.catalog import methods
 from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget
 
 mpl.use("svg")
 
 DOCS = Path(__file__).resolve().parents[1]
 DATA = DOCS / "tables" / "hsdag" / "groups.json"
 FIGURE = DOCS / "hsdag-groups.svg"
+ROWS = DATA.with_name("readings.csv")
 
 MODELS = {"inception-v3": "Inception-v3", "resnet-50": "ResNet-50", "bert-base": "BERT base"}
-METHODS = ("hsdag", "hsdag-advantage")
 # All groups of `hsdag` are one, which is no drawing.
 DRAWN = "hsdag-advantage"
 CLUSTER = "hsdag-two-devices"
@@ -42,6 +57,11 @@ class Ignored:
         """Take a bound; learned methods report none."""
 
 
+def instance_of(model: str) -> Any:
+    """Return the instance of `paper-hsdag/small` of a model."""
+    return named_instance(f"zoo/{model}", {"features": "operators"}, "placement", CLUSTER).instance
+
+
 def groups_of(method: str, model: str, seed: int = 1) -> dict[str, Any]:
     """Train a method with its defaults, and return the groups that its policy forms in the end.
 
@@ -51,17 +71,11 @@ def groups_of(method: str, model: str, seed: int = 1) -> dict[str, Any]:
         `operators` of each co-location set, `edges` between sets, how many different `scores` these
         edges have, `group` of each set, and the likeliest `device` of each set.
     """
-    from boundmark.benchmarks.model import named_instance
+    prepare_jax(1)
     from boundmark.heuristics.placement.learned import hsdag_policy as policy
-    from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
     from boundmark.heuristics.placement.learned.hsdag_training import Agent
-    from boundmark.problems.catalog import methods
-    from boundmark.problems.method import Budget
 
-    learn = methods("placement")[method]
-    instance: Any = named_instance(
-        f"zoo/{model}", {"features": "operators"}, "placement", CLUSTER
-    ).instance
+    learn, instance = methods("placement")[method], instance_of(model)
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "policy.npz")
         params = {**learn.params, "save": file}
@@ -81,6 +95,145 @@ def groups_of(method: str, model: str, seed: int = 1) -> dict[str, Any]:
         "device": np.asarray(agent.greedy())[first].tolist(),
         "devices": list(instance.graph.device_names),
     }
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A reading of what [HSDAG24] says of scores and groups.
+
+    Attributes
+    ----------
+    logarithms
+        Whether the logarithms of output shapes are features, or the shapes as they are. The paper
+        does not say how features are scaled.
+    before_sigmoid
+        Whether the largest score is looked for before the sigmoid of Equation 7 or after it: the
+        same for exact numbers, and not for rounded ones.
+    to_consumers
+        Whether a node keeps its best edge to a consumer, as Equation 9 says with the scores of
+        Equation 7, which are 0 for edges to producers; or its best edge in either direction, as
+        the sentence above it says ("among all edges connected to that node").
+    """
+
+    logarithms: bool = False
+    before_sigmoid: bool = False
+    to_consumers: bool = False
+
+
+READINGS = {
+    "`hsdag`": Reading(),
+    "logarithms of shapes": Reading(logarithms=True),
+    "compared before the sigmoid": Reading(before_sigmoid=True),
+    "edges to consumers only": Reading(to_consumers=True),
+}
+
+
+def parse_to_consumers(nodes: int, edges: IntArray, scores: Any) -> Parse:
+    """Return the groups if each node keeps its best edge to a consumer."""
+    order = np.argsort(-np.asarray(scores), kind="stable")
+    sources, first = np.unique(edges[order, 0], return_index=True)
+    kept = np.full(nodes, -1, dtype=np.int64)
+    kept[sources] = order[first]
+    ends = edges[kept[sources]]
+    graph = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(nodes, nodes))
+    return Parse(connected_components(graph, directed=False)[1].astype(np.int64), kept)
+
+
+@contextmanager
+def as_read(reading: Reading) -> Iterator[None]:
+    """Let HSDAG's training follow a reading of scores and edges."""
+    import jax
+
+    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as training
+
+    def observe(parameters: Any, graph: Any, state: Any) -> Any:
+        rows, _ = policy.observed(parameters, graph, state)
+        return rows, policy.affinities(parameters, graph, rows)[:, 0]
+
+    def judge(parameters: Any, graph: Any, rows: Any, scores: Any, *groups: Any) -> Any:
+        return policy.judged(parameters, graph, rows, jax.nn.sigmoid(scores), *groups)
+
+    with ExitStack() as changed:
+        if reading.before_sigmoid:
+            changed.enter_context(patch.object(policy, "observe", jax.jit(observe)))
+            changed.enter_context(patch.object(policy, "judge", jax.jit(judge)))
+        if reading.to_consumers:
+            changed.enter_context(patch.object(training, "parse", parse_to_consumers))
+        yield
+
+
+# Of the placements at the end of training, whose groups are counted.
+LAST = 100
+
+
+def trained(label: str, model: str, seed: int, evaluations: int = 2000) -> dict[str, Any]:
+    """Train `hsdag` by a reading, and return how many groups there are and what was found.
+
+    Returns
+    -------
+    dict[str, Any]
+        Before and after training, and of all edges between the `sets`: how many different numbers
+        scores are (`scores_before`, `scores`), and how many `groups` follow; `groups_drawn`, the
+        mean of the last 100 placements, of which each leaves out a fifth of the edges; `makespan`.
+    """
+    prepare_jax(1)
+    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as training
+
+    reading, instance = READINGS[label], instance_of(model)
+    given = methods("placement")["hsdag"].params
+    settings = HsdagSettings.of(
+        {**given, "raw_shapes": not reading.logarithms, "evaluations": evaluations}
+    )
+    drawn: list[int] = []
+
+    class Counted(training.Agent):
+        def parsed(self, scores: Any, *, explores: bool = True) -> Parse:
+            found = super().parsed(scores, explores=explores)
+            drawn.append(found.groups)
+            return found
+
+    counted = Evaluations(instance, Budget(3600), Ignored(), evaluations)
+    agent = Counted(instance, settings, np.random.default_rng(seed))
+
+    def state() -> tuple[int, int]:
+        found = policy.transform(agent.parameters, agent.graph)
+        _, scores = policy.observe(agent.parameters, agent.graph, found)
+        groups = agent.parsed(scores, explores=False).groups
+        drawn.pop()
+        return len(np.unique(np.asarray(scores)[: len(agent.edges)])), groups
+
+    with as_read(reading):
+        before = state()
+        training.train_as_printed(agent, counted)
+        after = state()
+    return {
+        "reading": label, "model": model, "seed": seed, "evaluations": evaluations,
+        "sets": agent.sets.nodes, "edges": len(agent.edges), "scores_before": before[0],
+        "groups_before": before[1], "scores": after[0], "groups": after[1],
+        "groups_drawn": round(float(np.mean(drawn[-LAST:])), 2), "makespan": counted.best.cost,
+    }  # fmt: skip
+
+
+def add_readings(seeds: Iterable[int]) -> None:
+    """Train by each reading on each model, and add a row for each.
+
+    Raises
+    ------
+    ValueError
+        If the code is that of no commit, so that nobody can run it again.
+    """
+    record = describe_environment()
+    if record["dirty"] or not record["commit"]:
+        raise ValueError("the code is that of no commit; commit it before it is measured.")
+    for seed in seeds:
+        for model in MODELS:
+            for label in READINGS:
+                row = pd.DataFrame(
+                    [{**trained(label, model, seed), "commit": record["commit"][:10]}]
+                )
+                row.to_csv(ROWS, mode="a", header=not ROWS.exists(), index=False)
 
 
 def layout(dag: Dag) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -161,9 +314,8 @@ def draw(found: dict[str, dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["train"]:
-        trained = {
-            method: {model: groups_of(method, model) for model in MODELS} for method in METHODS
-        }
-        DATA.write_text(json.dumps(trained) + "\n")
-    draw(json.loads(DATA.read_text())[DRAWN])
+    if sys.argv[1:2] == ["readings"]:
+        add_readings(map(int, sys.argv[2:]))
+    elif sys.argv[1:2] == ["train"]:
+        DATA.write_text(json.dumps({model: groups_of(DRAWN, model) for model in MODELS}) + "\n")
+    draw(json.loads(DATA.read_text()))

@@ -2,9 +2,10 @@
 
 `python docs/tables/memorianova.py` makes the tables of the page anew, the headline figures of
 docs/problems/slicing.md, and `docs/tables/memorianova/tables.md` with all that the page leaves out.
-With `collect RESULTS...`, it first takes the data from results folders of
+With `collect RESULTS...`, it first adds the data of results folders of
 `paper-memorianova/ordering`, `paper-memorianova/slicing-short` and bounds of
-`paper-memorianova/slicing`; `memorianova_random_orders.py` measures random orders.
+`paper-memorianova/slicing`; they replace those of the same model on the same devices.
+`memorianova_random_orders.py` measures random orders.
 """
 
 import json
@@ -17,17 +18,11 @@ import runs
 from results_page import DOCS, NONE, all_tables, make_page, markdown
 
 from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
-from boundmark.reports.text import count
 
 DATA = DOCS / "tables" / "memorianova"
 PAGE = DOCS / "results-memorianova.md"
 PROBLEM_PAGE = DOCS / "problems" / "slicing.md"
 TABLES = DATA / "tables.md"
-
-# What the abstract of [MEMORIANOVA24] says: memory that BTSearch "can reach" to save of random
-# orders, and latency that GenEFlow saves on four devices.
-PAPER_MEMORY = "12 %"
-PAPER_LATENCY = {4: "33.9 %"}
 
 # Order and title of models, of networks and of methods.
 ORDERED = (
@@ -56,12 +51,9 @@ SHARPEST = "downset-dp"
 
 
 def collect(folders: list[Path]) -> None:
-    """Write a row for each task, those of both problems apart, and what ran."""
+    """Add a row for each task, those of both problems apart, and what ran."""
     rows = pd.concat(map(runs.results_in, folders), ignore_index=True)
-    run = runs.machine_facts(folders, rows, ["pymoo"])
-    run["parts"] = [
-        {"suite": suite, **runs.task_facts(own)} for suite, own in rows.groupby("suite")
-    ]
+    run = runs.machine_facts(folders, rows, ["pymoo"]) | {"parts": runs.part_facts(rows)}
     given = [json.loads(text) for text in rows["instance_params"]]
     params = [json.loads(text) for text in rows["params"]]
     common = {
@@ -85,10 +77,13 @@ def collect(folders: list[Path]) -> None:
         ("orders", tasks[is_order], ["network", "devices", "seed"]),
         ("slices", tasks[~is_order], ["metric"]),
     ):
+        if own.empty:
+            continue
         kept = own.drop(columns=left_out)
-        kept = kept.sort_values([one for one in kept.columns if one not in _MEASURED])
-        kept.to_csv(DATA / f"{name}.csv", index=False)
-    runs.store_run(DATA, run)
+        keys = [one for one in ("model", "metric", "network", "devices") if one in kept.columns]
+        order = [one for one in kept.columns if one not in _MEASURED]
+        runs.add_rows(DATA / f"{name}.csv", kept, keys, order)
+    runs.add_run(DATA, run)
 
 
 _MEASURED = ("objective", "bound", "seconds", "status")
@@ -97,20 +92,6 @@ _MEASURED = ("objective", "bound", "seconds", "status")
 def _named(method: str, params: Mapping[str, Any]) -> str:
     """Return a method with its improvements that are switched on."""
     return " ".join([method, *(one for one in ("marking", "hashing") if params.get(one) is True)])
-
-
-def machine_text(run: Mapping[str, Any]) -> str:
-    """Return what ran, on which machine, and how it ended."""
-    parts = "; ".join(
-        f"`{part['suite']}` {count(part['tasks'], 'task')} of {part['limit']:g} s at most "
-        f"({runs.told(part['statuses'])}), {part['wall_minutes']} minutes of wall-clock time, "
-        f"{part['cpu_minutes']} of processor time"
-        for part in run["parts"]
-    )
-    return (
-        f"{runs.machine(run)}, load {min(run['loads'])} to {max(run['loads'])} at the starts, one "
-        f"task at a time on each core, pymoo {run['versions']['pymoo']}. {parts}."
-    )
 
 
 def percent(share: float) -> str:
@@ -152,8 +133,6 @@ def memory_table(orders: pd.DataFrame, random: pd.DataFrame, metric: str) -> str
     most = [percent(1 - (table[name] / table["random"]).min()) for name in methods]
     lines.append(["geometric mean", "", "", *means, ""])
     lines.append(["most", "", "", *most, ""])
-    said = [PAPER_MEMORY if name == FULL else "" for name in methods]
-    lines.append(["paper: most", "", "", *said, ""])
     head = ["model", "operators", "random, MiB", *(f"`{name.split()[0]}`" for name in methods)]
     return markdown([*head, "gap"], lines)
 
@@ -221,13 +200,13 @@ def saved_table(found: pd.DataFrame) -> str:
             best = best.dropna()
             lines.append(
                 [
-                    title, str(devices), str(own["model"].nunique()),
-                    PAPER_LATENCY.get(devices, ""), *cells, f"{percent(most)} (n = {len(limits)})",
+                    title, str(devices), str(own["model"].nunique()), *cells,
+                    f"{percent(most)} (n = {len(limits)})",
                     f"{percent(geometric_mean(best) - 1)} (n = {len(best)})",
                 ]
             )  # fmt: skip
     head = [
-        "network", "devices", "models", "paper, GenEFlow", *(f"`{name}`" for name in methods),
+        "network", "devices", "models", *(f"`{name}`" for name in methods),
         "at most", "gap of the best",
     ]  # fmt: skip
     return markdown(head, lines)
@@ -307,15 +286,16 @@ def _milliseconds(row: "pd.Series[Any]") -> str:
 
 def parts() -> dict[str, str]:
     """Return each generated part of the page by the name in its marks."""
-    orders, random, slices, run = _data()
+    orders, random, slices, ran = _data()
     found = latencies(slices)
     return {
-        "machine": machine_text(run),
+        "machine": runs.machine_text(ran),
         "memory": memory_table(orders, random, "sum"),
         "backtracking": backtracking_table(orders, "sum"),
         "latency": saved_table(found),
         "gigabit": by_model(found, "raspberry-pi-4-gigabit"),
         "fast ethernet": by_model(found, "raspberry-pi-4-fast-ethernet"),
+        "mixed devices": by_model(found, "raspberry-pi-mixed-gigabit"),
     }
 
 
@@ -326,7 +306,7 @@ def headline_part() -> dict[str, str]:
 
 def tables() -> str:
     """Return the file of all tables, cell by cell."""
-    orders, random, slices, run = _data()
+    orders, random, slices, ran = _data()
     found = latencies(slices)
     sliced = {
         f"latency, {title}, {devices} devices": every_latency(found, network, devices)
@@ -337,7 +317,7 @@ def tables() -> str:
     return all_tables(
         "All tables in the form of the MemoriaNova paper",
         {
-            "machine": machine_text(run),
+            "machine": runs.machine_text(ran),
             "memory, sum": memory_table(orders, random, "sum"),
             "memory, peak": memory_table(orders, random, "peak"),
             "backtracking, sum": backtracking_table(orders, "sum"),
@@ -347,7 +327,7 @@ def tables() -> str:
     )
 
 
-def _data() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+def _data() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list[dict[str, Any]]]:
     """Return orders, random orders, slices, and what ran."""
     tables = [pd.read_csv(DATA / f"{name}.csv") for name in ("orders", "random_orders", "slices")]
     orders, random, slices = tables

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,49 @@ def machine(run: Mapping[str, Any]) -> str:
         f"Commit{'s' * (len(commits) > 1)} {', '.join(commits)}, {run['from']} to {run['to']} UTC, "
         f'"{run["cpu"]}", {run["cores"]} cores'
     )
+
+
+def part_facts(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return how the tasks of each suite of a run ended, and what they took."""
+    return [{"suite": str(suite), **task_facts(own)} for suite, own in rows.groupby("suite")]
+
+
+def add_rows(path: Path, new: pd.DataFrame, keys: list[str], order: list[str]) -> None:
+    """Write rows beside those that a file has, in some order.
+
+    Stored rows stay unless there are new ones with their keys; without a file, it is made.
+    """
+    if path.exists():
+        stored = pd.read_csv(path, dtype=object)
+        has_new = pd.MultiIndex.from_frame(stored[keys].astype(str)).isin(
+            pd.MultiIndex.from_frame(new[keys].astype(str))
+        )
+        text = pd.read_csv(StringIO(new.to_csv(index=False)), dtype=object)
+        new = pd.concat([stored[~has_new], text])
+    new.sort_values(order).to_csv(path, index=False)
+
+
+def add_run(folder: Path, run: dict[str, Any]) -> None:
+    """Add a run to those beside the data of a page."""
+    path = folder / "run.json"
+    store_run(folder, [*(json.loads(path.read_text()) if path.exists() else []), run])
+
+
+def machine_text(runs: Iterable[Mapping[str, Any]]) -> str:
+    """Return a line for each run: by which code, when and where, and how its tasks ended."""
+    return "\n".join(f"- {_run_text(run)}" for run in runs)
+
+
+def _run_text(run: Mapping[str, Any]) -> str:
+    loads = f"{min(run['loads'])} to {max(run['loads'])}"
+    loads = loads if len(run["loads"]) > 1 else f"{run['loads'][0]}"
+    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+    ended = "; ".join(
+        f"`{part['suite']}` {part['tasks']} tasks of {part['limit']:g} s at most "
+        f"({told(part['statuses'])}), {minutes(part)}"
+        for part in run["parts"]
+    )
+    return f"{machine(run)}, load {loads} at the start, {versions}: {ended}."
 
 
 def told(statuses: Mapping[str, int]) -> str:

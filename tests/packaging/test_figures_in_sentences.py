@@ -115,6 +115,22 @@ def test_slices_over_a_slow_network() -> None:
     assert f"no plan saves more than {most} % on five of these; densenet121 is open" in said
 
 
+def test_slices_over_mixed_devices() -> None:
+    """What eight devices save, and on how many models the genetic algorithm saves nothing."""
+    text = (DOCS / "results-memorianova.md").read_text()
+    rows = [[c.strip() for c in line.strip("|").split("|")] for line in text.splitlines()]
+    (saved,) = (row for row in rows if row[:2] == ["Gigabit, mixed devices", "8"])
+    genetic, search, most = (saved[at].split(" (")[0] for at in (4, 6, 7))
+    table = text.partition("<!-- mixed devices -->")[2].partition("<!-- end of")[0]
+    cells = [line.split("|") for line in table.strip().splitlines()[2:]]
+    nothing = sum(row[9].strip() == "0.0 %" for row in cells)
+    assert len(cells) == 9
+    assert (
+        f"with eight, `geneflow` saves {genetic} and nothing at all on {NUMBERS[nothing]} of the "
+        f"nine models, `slice-search` {search}, and the bounds allow {most}"
+    ) in page("results-memorianova")
+
+
 def test_waiting_and_blocking() -> None:
     """How long busiest devices wait in training, and what blocking transfers cost."""
     found = pd.read_csv(TABLES / "tessel" / "training.csv").set_index("schedule")

@@ -83,8 +83,13 @@ def observed(parameters: Parameters, graph: GraphArrays, state: Array) -> tuple[
         moved = rows[graph.read] * graph.weight[:, None]
         rows = added_up(moved, graph.readers, len(graph.is_node))
         rows = jax.nn.relu(rows + parameters[f"convolve.{layer}.bias"])
-    pairs = rows[graph.edges[:, 0]] * rows[graph.edges[:, 1]]
-    return rows, jax.nn.sigmoid(perceptron(parameters, "score", pairs, ends_active=False))[:, 0]
+    return rows, jax.nn.sigmoid(affinities(parameters, graph, rows))[:, 0]
+
+
+def affinities(parameters: Parameters, graph: GraphArrays, embeddings: Array) -> Array:
+    """Return the scores of edges before the sigmoid, shape (Q, 1)."""
+    pairs = embeddings[graph.edges[:, 0]] * embeddings[graph.edges[:, 1]]
+    return perceptron(parameters, "score", pairs, ends_active=False)
 
 
 def judged(

@@ -1,8 +1,11 @@
 """What plans take: the paper's cases by hand, and any plan index by index."""
 
+from dataclasses import replace
+from itertools import pairwise, product
+
 import numpy as np
 import pytest
-from brute_force_slicing import HALO, instance, needs, needs_all
+from brute_force_slicing import HALO, instance, needs, needs_all, vectors
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_slicing import instances, plans
@@ -10,8 +13,9 @@ from slow_slicing import simulate
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.noise import Noise
-from boundmark.problems.slicing import SlicingInstance, SlicingPlan
+from boundmark.problems.slicing import CHANNELS, SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import (
+    memory_taken,
     noisy_latencies,
     operator_times,
     plan_ranges,
@@ -121,3 +125,99 @@ def test_noise_of_no_size_changes_nothing(data: st.DataObject) -> None:
     latency = sum(one.total for one in plan_times(sample.graph, plan))
     assert noisy_latencies(sample, plan, Noise(0.0, 3)).tolist() == [latency] * 3
     assert noisy_latencies(sample, plan, Noise(0.5, 4)).shape == (4,)
+
+
+def held_together(sample: SlicingInstance, operator: int, parts: int) -> int:
+    """Return the bytes that devices hold at least, all together, while an operator runs in parts.
+
+    Parts of the channels hold the operator's parameters once, parts of the height each; of a tensor
+    that every part needs, each holds all, and other tensors are somewhere.
+    """
+    graph = sample.graph
+    copies = 1 if graph.axis[operator] == CHANNELS else parts
+    total = copies * int(graph.weights[operator])
+    total += int(graph.length[operator] * graph.output[operator])
+    for producer in {edge.producer for edge in graph.inputs[operator]}:
+        length, output = int(graph.length[producer]), int(graph.output[producer])
+        sizes = [length * output]
+        for edge in graph.inputs[operator]:
+            if edge.producer == producer and edge.is_whole:
+                crosses = graph.axis[producer] != graph.axis[operator]
+                moved = edge.unit * (edge.extent if crosses else 1)
+                sizes.append(parts * length * min(moved, output))
+        total += max(sizes)
+    return total
+
+
+def most_parts(sample: SlicingInstance, operator: int) -> int:
+    """Return k_max of [MEMORIANOVA24], Equation 16: the most parts that the memory of all holds."""
+    memory = int(sample.graph.capacity.sum())
+    counts = range(1, sample.graph.devices + 1)
+    return max((k for k in counts if held_together(sample, operator, k) <= memory), default=0)
+
+
+def excess_parts(sample: SlicingInstance, plan: SlicingPlan, operator: int, idle: int = 1) -> int:
+    """Return cv_6 of Equation 16; `idle` is I_j of a device without a part, 1 - `idle` of others.
+
+    Equation 17 prints 0 for `idle`, which counts the devices that do nothing.
+    """
+    n = sample.graph.devices
+    marks = [idle if a == b else 1 - idle for a, b in pairwise(plan.vectors[operator].tolist())]
+    return n - sum(marks) - min(n, most_parts(sample, operator))
+
+
+@given(st.data())
+def test_number_of_parts_follows_from_memory(data: st.DataObject) -> None:
+    """No plan that fits into memory, be it the least that it needs, breaks Constraint 16."""
+    sample = data.draw(instances(capacity=(1000,)))
+    plan = data.draw(plans(sample))
+    taken = memory_taken(sample.graph, plan, plan_times(sample.graph, plan))
+    tight = replace(sample, graph=replace(sample.graph, capacity=np.max(taken, axis=0)))
+    assert simulate(tight, plan)[1]
+    assert all(excess_parts(tight, plan, operator) <= 0 for operator in range(tight.nodes))
+
+
+@pytest.mark.parametrize(
+    ("axis", "weights", "output", "capacity", "most"),
+    [
+        # The height of v1: its parameters in each part. Outputs of both take 9 bytes.
+        (1, 10, 1, [20, 20, 1], 3),
+        (1, 11, 1, [20, 20, 1], 2),
+        (1, 11, 1, [20, 8, 2], 1),
+        # Channels of v1: its input of 12 bytes in each part.
+        (0, 10, 3, [30, 15, 5], 2),
+        (0, 1, 3, [30, 15, 5], 3),
+    ],
+)
+def test_most_parts_are_those_of_all_plans(
+    axis: int, weights: int, output: int, capacity: list[int], most: int
+) -> None:
+    """The formula allows as many parts as some plan has that all devices together have room for."""
+    edge = needs_all(0, 1, 4, output) if axis == CHANNELS else needs(0, 1, 4, unit=output)
+    sample = instance(
+        [4, 5], [[1, 1, 1], [1, 1, 1]], [edge], axis=[axis, axis], weights=[0, weights],
+        output=[output, 1], capacity=capacity,
+    )  # fmt: skip
+    found = set()
+    for rows in product(vectors(4, 3), vectors(5, 3)):
+        plan = SlicingPlan(np.array(rows))
+        if sum(memory_taken(sample.graph, plan, plan_times(sample.graph, plan))[1]) <= sum(
+            capacity
+        ):
+            found.add(sum(a < b for a, b in pairwise(rows[1])))
+    assert max(found) == most_parts(sample, 1) == most
+
+
+def test_parts_as_printed_are_others() -> None:
+    """The cases of Equation 17 are swapped: as printed, plans without room pass, others do not."""
+    rows = ([0, 3, 3, 3], [0, 1, 3, 3], [0, 1, 2, 3])
+    one, two, three = (SlicingPlan(np.array([row])) for row in rows)
+    roomy = instance([3], [[1, 1, 1]], weights=[10], capacity=[13, 13, 3])
+    assert [excess_parts(roomy, plan, 0) for plan in (one, two, three)] == [-1, 0, 1]
+    assert (roomy.objective(one), roomy.objective(two)) == (1, 1)
+    with pytest.raises(InvalidInputError, match="device 'd2' holds 10 bytes"):
+        roomy.objective(three)
+    assert excess_parts(roomy, three, 0, idle=0) <= 0
+    narrow = instance([3], [[1, 1, 1]], weights=[10], capacity=[13, 3, 3])
+    assert narrow.objective(one) == 1
+    assert excess_parts(narrow, one, 0) == 0 < excess_parts(narrow, one, 0, idle=0)
