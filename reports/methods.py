@@ -389,7 +389,7 @@ def _mean_lines(
 
 
 def _mean_cell(means: pd.DataFrame, method: str, column: str) -> Cell:
-    mean, low, high = (float(means.loc[method, f"{column}{end}"]) for end in ("", "_low", "_high"))
+    mean, low, high = (float(means[f"{column}{end}"][method]) for end in ("", "_low", "_high"))
     if mean != mean:
         return Cell(MISSING)
     return Cell(decimal(mean, 3), f"{low:.3f} to {high:.3f}" if low == low else "")
