@@ -21,7 +21,6 @@ extensions = [
     "sphinx_click",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
-    "table_directives",
 ]
 
 exclude_patterns = ["gallery", "examples", "tables", "generated/**/*.ipynb", "**/*.zip"]

@@ -13,9 +13,13 @@ from boundmark.reports.history import BEST, start_of
 from boundmark.reports.pages.page import Cell, Section
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
+from boundmark.reports.statistics import (
+    geometric_mean,
+    geometric_mean_interval,
+    geometric_mean_intervals,
+)
 from boundmark.reports.stored.run_records import RunLabel
-from boundmark.reports.tables.parameters import per_instance
+from boundmark.reports.tables.parameters import ALL, per_instance, with_all
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.tables.tasks import (
     SHIFT_SECONDS,
@@ -114,6 +118,53 @@ def speedup_table(
     table = names.merge(long.dropna(subset=["speedup"]), on="instance_sha256")
     table = table.assign(baseline=table["instance_sha256"].map(chosen))
     return table[columns_of("*/speedups")]
+
+
+def speedup_means(speedups: pd.DataFrame) -> pd.DataFrame:
+    """Return geometric means of speedups, one row per data set (and all) and method.
+
+    Parameters
+    ----------
+    speedups
+        From `speedup_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `mean_speedup` is over the `instances` that the method and a baseline solved,
+        `common_mean_speedup` over the `common` ones, which all methods of the data set solved. Both
+        have an interval, NaN for fewer than two instances.
+    """
+    found = []
+    for dataset, part in with_all(speedups).groupby("dataset", sort=False):
+        values = part.pivot_table(index="instance_sha256", columns="method", values="speedup")
+        common = values.dropna()
+        ends = geometric_mean_intervals(common)
+        for method in natural_order(values.columns):
+            own = values[method].dropna()
+            low, high = geometric_mean_interval(own)
+            found.append(
+                {
+                    "dataset": dataset,
+                    "baseline": ", ".join(_baselines(part).index),
+                    "method": method,
+                    "instances": len(own),
+                    "mean_speedup": geometric_mean(own),
+                    "mean_speedup_low": low,
+                    "mean_speedup_high": high,
+                    "common": len(common),
+                    "common_mean_speedup": geometric_mean(common[method]),
+                    "common_mean_speedup_low": ends[method][0],
+                    "common_mean_speedup_high": ends[method][1],
+                }
+            )
+    return pd.DataFrame(found, columns=columns_of("*/speedup_means"))
+
+
+def _baselines(speedups: pd.DataFrame) -> "pd.Series[int]":
+    """Return on how many instances each method is the baseline, the most first."""
+    sizes = speedups.groupby("baseline")["instance_sha256"].nunique()
+    return sizes.sort_values(ascending=False, kind="stable")
 
 
 def history_rows(
@@ -257,18 +308,17 @@ def _mean(row: Any, mean: str, instances: str, of: str = "instances") -> Cell:
     return Cell(decimal(row[mean], 4), over if over == f"{row[of]}" else f"{over}/{row[of]}")
 
 
-def speedup_section(speedups: pd.DataFrame) -> Section | None:
+def speedup_section(speedups: pd.DataFrame, means: pd.DataFrame) -> Section | None:
     """Return a table with one row per instance and one column per method; None without any.
 
     Parameters
     ----------
-    speedups
-        From `speedup_table`.
+    speedups, means
+        From `speedup_table`, and `speedup_means` of it.
     """
     if speedups.empty:
         return None
-    sizes = speedups.groupby("baseline")["instance_sha256"].nunique()
-    sizes = sizes.sort_values(ascending=False, kind="stable")
+    sizes = _baselines(speedups)
     baseline = str(sizes.index[0])
     methods = [name for name in natural_order(speedups["method"]) if name != baseline]
     if not methods:
@@ -282,17 +332,22 @@ def speedup_section(speedups: pd.DataFrame) -> Section | None:
         (str(dataset), _lines(part, methods), str(dataset))
         for dataset, part in speedups.groupby("dataset", sort=False)
     ]
-    means = ("geometric means", _mean_speedups(speedups, methods), "")
+    if len(groups) > 1:
+        # One data set alone has the means of all.
+        groups = [
+            (name, [*own, *_mean_lines(means, name, methods)], name) for name, own, _ in groups
+        ]
+    groups.append(("geometric means", _mean_lines(means, ALL, methods), ""))
     notes = (
         f"Verified cost of {baseline} over the method's, seeds averaged within an instance: above "
         "1, the method is better. Costs are latencies, periods, times of the slowest stage, or "
         "memory, depending on the problem. –: no solution.",
         *_other_baselines(sizes),
-        "Geometric means: over the n instances that the method solved too, with a 95 % "
-        "percentile bootstrap interval; over shared instances: those that all methods solved.",
+        "Geometric means: over the n instances that the method and a baseline solved; common: over "
+        "those that all methods solved. In small print, 95 % percentile bootstrap intervals.",
     )
     title = f"Speedup over {baseline}"
-    return Section(title, (page_table(title, columns, [*groups, means], notes),))
+    return Section(title, (page_table(title, columns, groups, notes),))
 
 
 def _other_baselines(sizes: "pd.Series[int]") -> list[str]:
@@ -320,20 +375,25 @@ def _lines(part: pd.DataFrame, methods: list[str]) -> list[tuple[Cell | str, ...
     return found
 
 
-def _mean_speedups(speedups: pd.DataFrame, methods: list[str]) -> list[tuple[str, ...]]:
+def _mean_lines(
+    means: pd.DataFrame, dataset: str, methods: list[str]
+) -> list[tuple[Cell | str, ...]]:
     """Return rows in the form of `_lines` with means, their intervals and numbers of instances."""
-    values = speedups.pivot_table(index="instance_sha256", columns="method", values="speedup")
-    values = values.reindex(columns=methods)
-    own = {name: values[name].dropna() for name in methods}
-    shared = values.dropna(axis=1, how="all").dropna()
-    intervals = []
-    for name in methods:
-        low, high = geometric_mean_interval(own[name])
-        intervals.append(f"{low:.3f} to {high:.3f}" if low == low else MISSING)
-    common = (decimal(geometric_mean(shared.get(name, [])), 3) for name in methods)
+    part = means[means["dataset"] == dataset].set_index("method")
+    own = part.reindex(methods)
     return [
-        ("all", "", *(decimal(geometric_mean(own[name]), 3) for name in methods)),
-        ("95 % interval", "", *intervals),
-        ("n", "", *(integer(len(own[name])) for name in methods)),
-        ("shared", f"n = {len(shared)}", *common),
+        (f"mean, {dataset}", "", *(_mean_cell(own, name, "mean_speedup") for name in methods)),
+        ("n", "", *map(integer, own["instances"])),
+        (
+            "mean, common",
+            f"n = {part['common'].iloc[0]}",
+            *(_mean_cell(own, name, "common_mean_speedup") for name in methods),
+        ),
     ]
+
+
+def _mean_cell(means: pd.DataFrame, method: str, column: str) -> Cell:
+    mean, low, high = (float(means[f"{column}{end}"][method]) for end in ("", "_low", "_high"))
+    if mean != mean:
+        return Cell(MISSING)
+    return Cell(decimal(mean, 3), f"{low:.3f} to {high:.3f}" if low == low else "")

@@ -31,7 +31,12 @@ from boundmark.reports.default import DEFAULT
 from boundmark.reports.dictionary import described
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.history import add_to_history, trend_section
-from boundmark.reports.methods import history_rows, speedup_section, speedup_table
+from boundmark.reports.methods import (
+    history_rows,
+    speedup_means,
+    speedup_section,
+    speedup_table,
+)
 from boundmark.reports.overview import (
     definitions,
     environment,
@@ -125,14 +130,15 @@ def _computed(
     prefix = file_name(problem)
     baselines = report.baselines if results.baseline is None else (results.baseline,)
     speedups = speedup_table(results.tasks, results.certified, baselines)
+    means = speedup_means(speedups)
     if baselines:
-        tables["speedups"] = speedups
+        tables |= {"speedups": speedups, "speedup_means": means}
     robustness = robustness_table(results, baselines)
     if results.noises:
         tables["robustness"] = robustness
     made = [
         answer_section(results, tables),
-        speedup_section(speedups),
+        speedup_section(speedups, means),
         robustness_section(robustness),
         *(make(results, tables) for make in report.sections),
         dataset_section(results, tables),

@@ -3,6 +3,7 @@
 A generated part stands between the marks `<!-- name -->` and `<!-- end of name -->` of its page.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,15 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: i
 def by_stages(sizes: Iterable[int]) -> list[str]:
     """Return the heads of columns for numbers of stages."""
     return [f"k = {k}" for k in sizes]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what code hosts and the site make of a page's headings, to be linked to."""
+    found = set()
+    for heading in re.findall(r"^#+ +(.*)$", page.read_text(), re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
+    return found
 
 
 def filled(page: str, parts: Mapping[str, str], path: Path) -> str:

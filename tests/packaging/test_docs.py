@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
+from results_page import anchors
 
 from boundmark.benchmarks.cli import main
 from boundmark.benchmarks.own_method import is_file
@@ -25,7 +26,6 @@ COMMAND = re.compile(r"^[ $]*(?:\S*/)?boundmark +([^\n]*)", re.MULTILINE)
 ENDS = ("--", "|", "||", "&&", ">", "2>&1", ";")
 
 LINK = re.compile(r"\]\(([^)#:\s]*)(#[^)\s]*)?\)")
-HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
 def commands() -> list[str]:
@@ -77,12 +77,6 @@ def test_commands_exist(line: str) -> None:
         assert named[1] in datasets()
 
 
-def anchor(heading: str) -> str:
-    """Return what code hosts make of a heading."""
-    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
-    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     """To files that are there, and headings that they have."""
@@ -93,10 +87,8 @@ def test_links_lead_somewhere(page: Path) -> None:
         path = (page.parent / target).resolve() if target else page
         if not path.exists():
             missing.append(target)
-        elif place and path.suffix == ".md":
-            known = {anchor(heading) for heading in HEADING.findall(path.read_text())}
-            if place[1:] not in known:
-                missing.append(target + place)
+        elif place and path.suffix == ".md" and place[1:] not in anchors(path):
+            missing.append(target + place)
     assert missing == []
 
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from declared_tables import STORED
 from documented import append
 from drawing import nothing_drawn
-from site_tables import STORED
 from tiny_instances import larger
 
 from boundmark.problems.catalog import problems
@@ -96,7 +96,17 @@ def test_tables_have_the_columns_that_are_declared(schemas: dict[str, pa.Schema]
     """In their order; that of instances has a column for each of their parameters too."""
     declared = {"certified": 1, "failures": 0, "contradicted_claims": 0}
     declared |= dict.fromkeys(
-        (f"pipeline/{x}" for x in ("method_gaps", "method_statistics", "pairs", "speedups")), 0
+        (
+            f"pipeline/{name}"
+            for name in (
+                "method_gaps",
+                "method_statistics",
+                "pairs",
+                "speedup_means",
+                "speedups",
+            )
+        ),
+        0,
     )
     for name, parameters in declared.items():
         columns = schemas[name].names

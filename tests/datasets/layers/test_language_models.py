@@ -4,7 +4,6 @@ import json
 
 import pytest
 from published_data import published_data
-from table_scripts import FOLDER, load_script
 
 from boundmark.datasets.layers.hf_config import transformer
 from boundmark.datasets.layers.language_models import load, published
@@ -128,10 +127,3 @@ def test_configurations_as_published() -> None:
     }
     sparse = read["qwen3moe-sparse-step2"]
     assert sum(any(m.copies > 1 for m in block.matrices) for block in sparse.blocks) == 24
-
-
-def test_the_page_has_the_table_of_today() -> None:
-    """Made by the script, from the configurations that are shipped."""
-    page = (FOLDER.parent / "datasets.md").read_text()
-    table: str = load_script("language_models").table()
-    assert table in page

@@ -1,17 +1,25 @@
-"""Tables that the documentation's site makes when it is built, as lines of Markdown.
+"""Make the tables of pages that list what the package declares, and how true costs are, anew.
 
-`docs/table_directives.py` puts them on pages. They come from what the package declares: data sets,
-graphs, devices, clusters, and the columns of the files that it writes.
+    python docs/tables/declared_tables.py
+
+Data sets, graphs, devices, clusters and the columns of files are those of the package; how true
+costs are, what `true_costs.py` and `processor_costs.py` have measured. The columns of published
+language models are computed from their configurations, but for the parameters that authors state.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import processor_costs
 import pyarrow as pa
-from results_page import markdown
+import true_costs
+from results_page import DOCS, make_page, markdown
 
 from boundmark.datasets import measured, zoo
+from boundmark.datasets.layers.language_models import load, published
+from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import shipped
 from boundmark.reports.best_known import SCHEMA
@@ -99,6 +107,33 @@ def _measured_row(name: str) -> tuple[str, ...]:
         f"{how.whole_ns / 1e6:,.2f}",
         f"{model.sum_to_whole:.2f}",
         *(f"{time / 1e6:,.2f}" if time else "" for time in times),
+    )
+
+
+LANGUAGE_MODEL_HEADS = (
+    "model", "source", ">stated, billions", ">read, billions", ">active", ">weights, GB",
+    ">cache for a token, KiB", ">bounded cache of a sequence, MiB",
+)  # fmt: skip
+
+
+def language_model_table() -> list[str]:
+    """Return a row for each published language model."""
+    return _markdown(LANGUAGE_MODEL_HEADS, map(_language_model_row, published()))
+
+
+def _language_model_row(name: str) -> tuple[str, ...]:
+    model, entry = load(name), published()[name]
+    assert isinstance(model, Transformer)
+    totals, source = model.totals, entry["source"]
+    return (
+        f"`{name}`",
+        f"[{source}](https://huggingface.co/{source})",
+        " / ".join(f"{number:,}" for number in entry["billions"]),
+        f"{totals.parameters / 1e9:,.3f}",
+        f"{totals.active / 1e9:,.2f}" if totals.active < totals.parameters else "",
+        f"{totals.size / 1e9:,.2f}",
+        "" if totals.cache is None else f"{totals.cache / 2**10:,.4g}",
+        f"{totals.state / 2**20:,.4g}" if totals.state else "",
     )
 
 
@@ -201,3 +236,36 @@ def _columns(columns: Iterable[tuple[str, Column]]) -> list[str]:
 def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table, and a blank one."""
     return [*markdown(heads, rows, len(heads)).splitlines(), ""]
+
+
+# Of each page, what makes the part between the marks of a name.
+PAGES: Mapping[str, Mapping[str, Callable[[], list[str]]]] = {
+    "datasets": {
+        "data sets": dataset_table,
+        "zoo": lambda: graph_table("zoo"),
+        "onnx-light": lambda: graph_table("onnx-light"),
+        "language-models": language_model_table,
+        "measured": lambda: graph_table("measured"),
+    },
+    "devices": {"devices": device_table, "clusters": cluster_table},
+    "tables": {
+        "stored": stored_tables,
+        "reports": report_tables,
+        "columns of all problems": common_columns,
+    },
+    "true-costs": {
+        "measured on one H100": true_costs.tables,
+        "stages": true_costs.stage_table,
+        "processor": processor_costs.table,
+    },
+}
+
+
+def parts(page: str) -> dict[str, str]:
+    """Return each generated part of a page by the name in its marks."""
+    return {name: "\n".join(made()).strip() for name, made in PAGES[page].items()}
+
+
+if __name__ == "__main__":
+    for name in PAGES:
+        make_page(DOCS / f"{name}.md", partial(parts, name))
