@@ -146,13 +146,15 @@ class Part:
     ----------
     layers
         Their number.
-    seconds, flops, weights, kept
-        Of each layer: time on one GPU and floating-point operations forward, number of weights, and
-        bytes of the input that recomputation starts from.
+    seconds, launches, flops, weights, kept
+        Of each layer: time on one GPU and the part of it that launches of kernels take,
+        floating-point operations forward, number of weights, and bytes of the input that
+        recomputation starts from.
     """
 
     layers: int
     seconds: float
+    launches: float
     flops: float
     weights: float
     kept: float
@@ -226,8 +228,12 @@ def training_flops(member: str) -> float:
     A backward block takes as many forward blocks' as it takes of their time, as in the counts of
     Alpa, whose measure [TESSEL24] uses; logits are left out here.
     """
-    parts = _costs(_matched(member)).parts
-    return (1 + BACKWARD) * sum(part.layers * part.flops for part in parts)
+    return (1 + BACKWARD) * sum(part.layers * part.flops for part in costs_of(member).parts)
+
+
+def costs_of(member: str) -> Costs:
+    """Return the costs of the model, GPUs, mode and samples that a name says, in any shape."""
+    return _costs(_matched(member))
 
 
 def _matched(member: str) -> re.Match[str]:
@@ -312,8 +318,8 @@ def _tokens(graph: ComputationGraph, operators: Sequence[int]) -> int:
 
 def _scaled(
     graph: ComputationGraph, operators: Sequence[int], scale: float, samples: int
-) -> tuple[float, float, float]:
-    """Return seconds on one GPU, operations, and weights, with the hidden size scaled.
+) -> tuple[float, float, float, float]:
+    """Return seconds on one GPU, those of launches, operations, and weights, all scaled.
 
     What reads weights has `scale` times as many rows and columns, everything else as many times the
     elements; the zoo's graphs hold one sample in half precision.
@@ -330,8 +336,12 @@ def _scaled(
     streamed = np.where(is_lookup, graph.output_bytes[at] * samples * scale, weights * NUMBER_BYTES)
     roof = np.maximum(work / gpu.rate("float16"), (moved + streamed) / gpu.memory_bandwidth)
     is_free = np.array([name in FREE_OP_TYPES for name in types])
+    launches = np.where(is_free, 0.0, gpu.op_overhead)
     seconds = np.where(is_free, 0.0, roof + gpu.op_overhead)
-    return float(seconds.sum()), float(work.sum()), float(weights.sum())
+    seconds_sum, launches_sum, flops, count = (
+        float(column.sum()) for column in (seconds, launches, work, weights)
+    )
+    return seconds_sum, launches_sum, flops, count
 
 
 # What reads nearly all weights; their number grows with the square of the hidden size.

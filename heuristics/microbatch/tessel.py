@@ -202,9 +202,7 @@ def _repeated(phase: Phase, repetend: TimedRepetend) -> list[int] | None:
     return starts if phase.fits(starts) else None
 
 
-def shorten(
-    completion: Completion, find: Find, enter: Enter = _tell_nobody
-) -> Iterator[Schedule]:
+def shorten(completion: Completion, find: Find, enter: Enter = _tell_nobody) -> Iterator[Schedule]:
     """Yield shorter and shorter schedules until both phases are time-optimal on their own."""
     warm_up, cool_down = completion.warm_up, completion.cool_down
     shortest = _length(completion)
