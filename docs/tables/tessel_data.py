@@ -52,8 +52,8 @@ TRAINING = (
 
 # Figure 10: seconds of a whole search, of which there are so many unless one takes all its time,
 # and memory of a device.
-PHASES_SECONDS = 20
-PHASES_REPEATS = 5
+PHASES_SECONDS = 10
+PHASES_REPEATS = 3
 PHASES_MEMORY = 16
 
 # Seconds and decisions of a search for a repetend of some numbers of micro-batches.
