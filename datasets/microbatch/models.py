@@ -225,8 +225,8 @@ def transfer_ticks(member: str) -> int:
 def training_flops(member: str) -> float:
     """Return the floating-point operations of training on a micro-batch, with recomputation.
 
-    A backward block takes as many forward blocks' as it takes of their time, as in the counts of
-    Alpa, whose measure [TESSEL24] uses; logits are left out here.
+    A backward block has as many as it takes forward blocks of time. [ALPA22], whose measure
+    [TESSEL24] uses, counts so too; but logits are left out here.
     """
     return (1 + BACKWARD) * sum(part.layers * part.flops for part in costs_of(member).parts)
 
