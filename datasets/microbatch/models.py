@@ -253,9 +253,12 @@ def _costs(match: re.Match[str]) -> Costs:
     parts = []
     for pattern, part_of in zip(patterns, share, strict=True):
         found, layers = _layers(graph, pattern)
-        sums = (amount / layers for amount in _scaled(graph, found, scale, samples))
+        seconds, launches, flops, weights = (
+            amount / layers for amount in _scaled(graph, found, scale, samples)
+        )
         kept = samples * _tokens(graph, found) * size.hidden * NUMBER_BYTES
-        parts.append(Part(round(size.layers * part_of), *sums, kept))
+        count = round(size.layers * part_of)
+        parts.append(Part(count, seconds, launches, flops, weights, kept))
     lookups = [i for i, name in enumerate(graph.names) if re.match(lookup, name)] if lookup else []
     seconds = _scaled(graph, lookups, scale, samples)[0] if lookups else 0.0
     words = float(size.words * size.hidden)
@@ -571,10 +574,10 @@ def _around_the_first(costs: Costs, gpus: int, memory: float) -> list[_Stage]:
 
 def _stages(
     costs: Costs, first: Mapping[Degrees, LayerCosts], others: Mapping[Degrees, LayerCosts],
-    gpus: int, memory: float, **options: int,
+    gpus: int, memory: float, *, in_flight: int = 0, is_all: bool = False,
 ) -> list[_Stage]:  # fmt: skip
     try:
-        planned = plan(first, others, gpus, memory, **options)
+        planned = plan(first, others, gpus, memory, in_flight=in_flight, is_all=is_all)
     except InvalidInputError as error:
         raise InvalidInputError(f"{costs.name} does not fit: {error}") from None
     stages = []
