@@ -39,7 +39,7 @@ def run_text(ran: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         [
             _name(run),
-            ", ".join(run["commits"]),
+            _commits(run),
             f"{run['from']} to {run['to'][-5:]} UTC", f"{run['limit']:g} s",
             runs.told(run["statuses"]),
             f"{run['wall_minutes']}, {run['cpu_minutes']}", str(max(run["loads"])),
@@ -49,20 +49,30 @@ def run_text(ran: Sequence[Mapping[str, Any]]) -> str:
     head = [
         "suite", "commit", "time", "limit", "tasks", "minutes: wall, processor", "load at start"
     ]  # fmt: skip
-    return f"{_machine(ran[0])}.\n\n" + markdown(head, lines, 5)
+    return "; ".join(dict.fromkeys(map(_machine, ran))) + ".\n\n" + markdown(head, lines, 5)
 
 
 def machine_text(ran: Sequence[Mapping[str, Any]]) -> str:
     """Return a sentence on the machine and each run."""
-    suites = ", ".join(
-        f"{_name(run)} ({count(run['tasks'], 'task')} of {run['limit']:g} s at most)" for run in ran
-    )
-    commits = ", ".join(sorted({commit for run in ran for commit in run["commits"]}))
+    told = []
+    for machine in dict.fromkeys(map(_machine, ran)):
+        own = [run for run in ran if _machine(run) == machine]
+        suites = ", ".join(
+            f"{_name(run)} ({count(run['tasks'], 'task')} of {run['limit']:g} s at most, "
+            f"{run['from'][:10]}, commit {_commits(run)})"
+            for run in own
+        )
+        told.append(f"{machine}: {suites}.")
     wall, processor = (sum(run[f"{name}_minutes"] for run in ran) for name in ("wall", "cpu"))
-    return (
-        f"{_machine(ran[0])}, {ran[0]['from'][:10]}, commits {commits}: {suites}, {wall:.1f} "
-        f"minutes of wall-clock time and {processor:.1f} of processor time."
+    return " ".join(told) + (
+        f" {wall:.1f} minutes of wall-clock time and {processor:.1f} of processor time."
     )
+
+
+def _commits(run: Mapping[str, Any]) -> str:
+    # Such code is refused today.
+    changes = " and uncommitted changes" if run.get("has_uncommitted_changes") else ""
+    return ", ".join(run["commits"]) + changes
 
 
 def _name(run: Mapping[str, Any]) -> str:
