@@ -10,7 +10,6 @@ with a million words they would be a third of the arithmetic, where the paper ca
 embedding small.
 """
 
-import bisect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from functools import cache
 import numpy as np
 
 from boundmark.datasets import zoo
+from boundmark.datasets.microbatch.piper import Degrees, LayerCosts, plan
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.devices import Device, find_device
@@ -40,6 +40,9 @@ TRAINED_WEIGHT_BYTES = 10
 
 # Of activations, and of weights in inference.
 NUMBER_BYTES = 2
+
+# Samples between updates of weights ([TESSEL24], Section VI-D).
+BATCH = 128
 
 # Duration of a backward block in those of its forward block, with recomputation.
 BACKWARD = 3
@@ -80,8 +83,8 @@ SIZES: Mapping[str, Mapping[int, Size]] = {
 }
 
 SHAPES: Mapping[str, tuple[str, ...]] = {
-    "gpt": ("v", "x", "m", "tp"),
-    "mt5": ("v", "x", "nn", "tp"),
+    "gpt": ("v", "x", "m", "tp", "piper"),
+    "mt5": ("v", "x", "nn", "tp", "piper"),
     "flava": ("v", "k", "tp"),
 }
 
@@ -120,8 +123,8 @@ def load(member: str) -> BlockLayout:
     InvalidInputError
         If the weights do not fit, which the paper's figures mark with a cross.
     """
-    match = NAME.fullmatch(member)
-    if match is None or member.removesuffix(f"-s{match['samples']}") not in members():
+    match = _matched(member)
+    if member.removesuffix(f"-s{match['samples']}") not in members():
         raise UnknownNameError(f"there is no layout {member!r}; expected {EXPECTED}.")
     return DRAW[match["shape"]](_costs(match), int(match["gpus"]))
 
@@ -143,13 +146,16 @@ class Part:
     ----------
     layers
         Their number.
-    seconds, weights, kept
-        Of each layer: time on one GPU, number of weights, and bytes of the input that recomputation
-        starts from.
+    seconds, launches, flops, weights, kept
+        Of each layer: time on one GPU and the part of it that launches of kernels take,
+        floating-point operations forward, number of weights, and bytes of the input that
+        recomputation starts from.
     """
 
     layers: int
     seconds: float
+    launches: float
+    flops: float
     weights: float
     kept: float
 
@@ -211,11 +217,30 @@ def transfer_ticks(member: str) -> int:
 
     Inside a server if the layout has one server, and over the network if it has several.
     """
+    match = _matched(member)
+    costs = _costs(match)
+    return _ticks(costs.parts[0].kept / _bandwidth(int(match["gpus"])))
+
+
+def training_flops(member: str) -> float:
+    """Return the floating-point operations of training on a micro-batch, with recomputation.
+
+    A backward block has as many as it takes forward blocks of time. [ALPA22], whose measure
+    [TESSEL24] uses, counts so too; but logits are left out here.
+    """
+    return (1 + BACKWARD) * sum(part.layers * part.flops for part in costs_of(member).parts)
+
+
+def costs_of(member: str) -> Costs:
+    """Return the costs of the model, GPUs, mode and samples that a name says, in any shape."""
+    return _costs(_matched(member))
+
+
+def _matched(member: str) -> re.Match[str]:
     match = NAME.fullmatch(member)
     if match is None:
         raise UnknownNameError(f"there is no layout {member!r}; expected {EXPECTED}.")
-    costs = _costs(match)
-    return _ticks(costs.parts[0].kept / _bandwidth(int(match["gpus"])))
+    return match
 
 
 def _costs(match: re.Match[str]) -> Costs:
@@ -228,12 +253,14 @@ def _costs(match: re.Match[str]) -> Costs:
     parts = []
     for pattern, part_of in zip(patterns, share, strict=True):
         found, layers = _layers(graph, pattern)
-        seconds, weights = _scaled(graph, found, scale, samples)
+        seconds, launches, flops, weights = (
+            amount / layers for amount in _scaled(graph, found, scale, samples)
+        )
         kept = samples * _tokens(graph, found) * size.hidden * NUMBER_BYTES
         count = round(size.layers * part_of)
-        parts.append(Part(count, seconds / layers, weights / layers, kept))
+        parts.append(Part(count, seconds, launches, flops, weights, kept))
     lookups = [i for i, name in enumerate(graph.names) if re.match(lookup, name)] if lookup else []
-    seconds, _ = _scaled(graph, lookups, scale, samples) if lookups else (0.0, 0.0)
+    seconds = _scaled(graph, lookups, scale, samples)[0] if lookups else 0.0
     words = float(size.words * size.hidden)
     return Costs(model, tuple(parts), seconds, words, match["mode"] == "train")
 
@@ -294,8 +321,8 @@ def _tokens(graph: ComputationGraph, operators: Sequence[int]) -> int:
 
 def _scaled(
     graph: ComputationGraph, operators: Sequence[int], scale: float, samples: int
-) -> tuple[float, float]:
-    """Return seconds on one GPU, and weights, with the hidden size scaled.
+) -> tuple[float, float, float, float]:
+    """Return seconds on one GPU, those of launches, operations, and weights, all scaled.
 
     What reads weights has `scale` times as many rows and columns, everything else as many times the
     elements; the zoo's graphs hold one sample in half precision.
@@ -312,8 +339,12 @@ def _scaled(
     streamed = np.where(is_lookup, graph.output_bytes[at] * samples * scale, weights * NUMBER_BYTES)
     roof = np.maximum(work / gpu.rate("float16"), (moved + streamed) / gpu.memory_bandwidth)
     is_free = np.array([name in FREE_OP_TYPES for name in types])
+    launches = np.where(is_free, 0.0, gpu.op_overhead)
     seconds = np.where(is_free, 0.0, roof + gpu.op_overhead)
-    return float(seconds.sum()), float(weights.sum())
+    seconds_sum, launches_sum, flops, count = (
+        float(column.sum()) for column in (seconds, launches, work, weights)
+    )
+    return seconds_sum, launches_sum, flops, count
 
 
 # What reads nearly all weights; their number grows with the square of the hidden size.
@@ -385,25 +416,31 @@ def v_shape(costs: Costs, gpus: int) -> BlockLayout:
     always run together. Their number, a power of two up to half, and the layers of the stages are
     such that the slowest stage takes the least time.
     """
-    group, stages = _stages(costs, gpus)
-    drawing = _Drawing(costs, len(stages))
-    _chain(drawing, stages, list(range(len(stages))), group)
-    drawing.turn()
-    return drawing.layout()
+    return _chains(costs, _around_the_first(costs, gpus, _gpu().memory_bytes))
 
 
 def x_shape(costs: Costs, gpus: int) -> BlockLayout:
     """Place two V's in opposite directions; each GPU holds the weights of two stages."""
-    group, stages = _stages(costs, gpus, replicas=2)
-    if group > 1:
+    stages = _around_the_first(costs, gpus, _gpu().memory_bytes / 2)
+    if (group := stages[0].gpus) > 1:
         raise InvalidInputError(
             f"the words of {costs.name} are on {group} GPUs; expected one for an X-shape."
         )
-    drawing = _Drawing(costs, gpus)
-    for order in (list(range(gpus)), list(reversed(range(gpus)))):
-        _chain(drawing, stages, order, group)
-    drawing.turn()
-    return drawing.layout()
+    return _chains(costs, stages, stages)
+
+
+def piper(costs: Costs, gpus: int) -> BlockLayout:
+    """Place stages as Piper does: tensor and data parallelism of any degrees in each.
+
+    The GPUs of a stage are one device of the layout. Its replicas take turns with micro-batches, so
+    that a block takes the part of its time that each of them has on average.
+    """
+    powers = [2**n for n in range(gpus.bit_length())]
+    ways = {
+        degrees: _layer_costs(costs, degrees)
+        for degrees in (Degrees(t, d) for t in powers for d in powers if t * d <= gpus)
+    }
+    return _chains(costs, _stages(costs, ways, ways, gpus, _gpu().memory_bytes))
 
 
 def m_shape(costs: Costs, gpus: int) -> BlockLayout:
@@ -424,7 +461,9 @@ def _around_words(costs: Costs, gpus: int, lookups: int) -> BlockLayout:
     seconds = costs.shared_lookup_seconds(gpus)
     latest = drawing.forward("E", everywhere, seconds, 0.0, ())
     reached = 0
-    for device, stage in enumerate(_quickest(costs, 0, gpus, room)):
+    alone = {Degrees(): _layer_costs(costs, Degrees(), has_words=False)}
+    stages = _stages(costs, alone, alone, gpus, room, in_flight=1, is_all=True)
+    for device, stage in enumerate(stages):
         encoder = costs.parts[0].layers
         if lookups == 2 and reached <= encoder < reached + stage.layers:
             latest = drawing.forward("D", everywhere, seconds, 0.0, (latest,))
@@ -478,26 +517,43 @@ DRAW: Mapping[str, Callable[[Costs, int], BlockLayout]] = {
     "nn": nn_shape,
     "k": k_shape,
     "tp": tensor_parallel,
+    "piper": piper,
 }
 
 
 @dataclass(frozen=True)
 class _Stage:
+    """Layers in a row on some GPUs: the time of a forward block, and what each GPU holds.
+
+    Attributes
+    ----------
+    layers
+        Their number, with the words if these are placed like a layer.
+    weights
+        Of each GPU.
+    kept
+        Bytes on each GPU for a micro-batch in flight on the stage.
+    """
+
+    gpus: int
     layers: int
     seconds: float
     weights: float
     kept: float
 
 
-def _chain(drawing: _Drawing, stages: Sequence[_Stage], order: Sequence[int], group: int) -> None:
-    """Add the forward blocks of a V; a GPU of the group holds its share of the first stage."""
-    costs, label = drawing.costs, "x" if drawing.blocks else ""
-    after: tuple[int, ...] = ()
-    for number, (stage, device) in enumerate(zip(stages, order, strict=True)):
-        gpus, words = (group, costs.words) if number == 0 else (1, 0.0)
-        drawing.hold((device,), (stage.weights + words) / gpus)
-        name = f"{label}{number}"
-        after = (drawing.forward(name, (device,), stage.seconds, stage.kept, after),)
+def _chains(costs: Costs, *stages: Sequence[_Stage]) -> BlockLayout:
+    """Return a V, or two in opposite directions; GPUs of a stage are one device."""
+    drawing = _Drawing(costs, len(stages[0]))
+    for label, chain in zip(("", "x"), stages, strict=False):
+        order = range(len(chain)) if not label else reversed(range(len(chain)))
+        after: tuple[int, ...] = ()
+        for number, (stage, device) in enumerate(zip(chain, order, strict=True)):
+            drawing.hold((device,), stage.weights)
+            name = f"{label}{number}"
+            after = (drawing.forward(name, (device,), stage.seconds, stage.kept, after),)
+    drawing.turn()
+    return drawing.layout()
 
 
 def _divided(total: int, parts: int) -> list[int]:
@@ -505,108 +561,55 @@ def _divided(total: int, parts: int) -> list[int]:
     return [total // parts + (at >= parts - total % parts) for at in range(parts)]
 
 
-def _stages(costs: Costs, gpus: int, replicas: int = 1) -> tuple[int, list[_Stage]]:
-    """Return how many GPUs hold the words, a power of two up to half of them, and V's stages.
+def _around_the_first(costs: Costs, gpus: int, memory: float) -> list[_Stage]:
+    """Return stages on one GPU each, but the first, with the words, on a power of two up to half.
 
-    Raises
-    ------
-    InvalidInputError
-        If the model does not fit, `replicas` times, however many they are.
+    Memory is for one micro-batch in flight; a schedule has as many as fit.
     """
-    memory = _gpu().memory_bytes / replicas
-    best: tuple[int, list[_Stage]] | None = None
-    group = 1
-    while 2 * group <= gpus:
-        if costs.weight_bytes(costs.words) / group <= memory:
-            try:
-                stages = _quickest(costs, group, gpus - group, memory)
-            except InvalidInputError:
-                stages = []
-            if stages and (best is None or _slowest(stages) < _slowest(best[1])):
-                best = group, stages
-        group *= 2
-    if best is None:
-        raise InvalidInputError(
-            f"{costs.name} does not fit on {gpus} GPUs with the words on some of them; "
-            "expected smaller weights, or words on all."
+    groups = [Degrees(2**n) for n in range(gpus.bit_length() - 1)]
+    first = {group: _layer_costs(costs, group) for group in groups}
+    alone = {Degrees(): first[Degrees()]}
+    return _stages(costs, first, alone, gpus, memory, in_flight=1, is_all=True)
+
+
+def _stages(
+    costs: Costs, first: Mapping[Degrees, LayerCosts], others: Mapping[Degrees, LayerCosts],
+    gpus: int, memory: float, *, in_flight: int = 0, is_all: bool = False,
+) -> list[_Stage]:  # fmt: skip
+    try:
+        planned = plan(first, others, gpus, memory, in_flight=in_flight, is_all=is_all)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{costs.name} does not fit: {error}") from None
+    stages = []
+    for number, one in enumerate(planned):
+        own = (others if number else first)[one.degrees]
+        seconds, held, kept = (
+            sum(column[one.start : one.end]) for column in (own.seconds, own.held, own.kept)
         )
-    return best
+        weights = held / costs.weight_bytes(1.0)
+        kept /= one.degrees.replicas
+        stages.append(_Stage(one.degrees.gpus, one.end - one.start, seconds, weights, kept))
+    return stages
 
 
-def _slowest(stages: Sequence[_Stage]) -> float:
-    return max(stage.seconds for stage in stages)
+def _layer_costs(costs: Costs, degrees: Degrees, *, has_words: bool = True) -> LayerCosts:
+    """Return what the words, unless they are elsewhere, and each layer take on a stage's GPUs.
 
-
-def _quickest(costs: Costs, group: int, others: int, memory: float) -> list[_Stage]:
-    """Return the stages that fit and whose slowest is quickest.
-
-    Parameters
-    ----------
-    group
-        GPUs that share a first stage with the words; 0 for no such stage.
-    others
-        Stages on one GPU each.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are none that fit.
+    Replicas add up the gradients of a batch once, which is part of each micro-batch's time.
     """
-    layers = [part for part in costs.parts for _ in range(part.layers)]
-    ends = range(len(layers) + 1)
-    limits = {_seconds(costs, layers[start:end], 1) for start in ends for end in ends[start:]}
-    if group:
-        limits |= {_seconds(costs, layers[:end], group, is_first=True) for end in ends}
-    ascending = sorted(limits)
-    at = bisect.bisect_left(
-        ascending,
-        True,
-        key=lambda limit: _within(costs, layers, group, others, limit, memory) is not None,
+    tensor, replicas = degrees.tensor, degrees.replicas
+    layers = [
+        (costs.shared_seconds(part, tensor), part.weights / tensor, part.kept)
+        for part in costs.parts
+        for _ in range(part.layers)
+    ]
+    if has_words:
+        lookup = costs.shared_lookup_seconds(tensor) if costs.words else 0.0
+        layers.insert(0, (lookup, costs.words / tensor, 0.0))
+    share = NUMBER_BYTES / BATCH / (1 + BACKWARD) * 2 * (replicas - 1) / replicas
+    bandwidth = _bandwidth(degrees.gpus)
+    return LayerCosts(
+        [seconds / replicas + share * weights / bandwidth for seconds, weights, _ in layers],
+        [costs.weight_bytes(weights) for _, weights, _ in layers],
+        [kept for *_, kept in layers],
     )
-    found = at < len(ascending) and _within(costs, layers, group, others, ascending[at], memory)
-    if not found:
-        raise InvalidInputError(
-            f"{costs.name} does not fit on {group + others} GPUs; expected smaller weights."
-        )
-    return found
-
-
-def _seconds(costs: Costs, layers: Sequence[Part], gpus: int, *, is_first: bool = False) -> float:
-    lookup = costs.shared_lookup_seconds(gpus) if is_first and costs.words else 0.0
-    return lookup + sum(costs.shared_seconds(part, gpus) for part in layers)
-
-
-def _within(
-    costs: Costs, layers: Sequence[Part], group: int, others: int, limit: float, memory: float
-) -> list[_Stage] | None:
-    """Return stages that take at most `limit` seconds each and fit, None if there are none.
-
-    Each takes as many layers as it can, and leaves one to each that follows. An input of each layer
-    has to fit beside the weights.
-    """
-    stages, start = [], 0
-    for number in range(0 if group else 1, others + 1):
-        is_first = number == 0
-        gpus = group if is_first else 1
-        beside = costs.weight_bytes(costs.words) / gpus if is_first else 0.0
-        end = start
-        while end < len(layers) - (others - number):
-            chosen = layers[start : end + 1]
-            held = beside + costs.weight_bytes(sum(part.weights for part in chosen)) / gpus
-            held += sum(part.kept for part in chosen)
-            if held > memory or _seconds(costs, chosen, gpus, is_first=is_first) > limit + 1e-12:
-                break
-            end += 1
-        if end == start and not is_first:
-            return None
-        chosen = layers[start:end]
-        stages.append(
-            _Stage(
-                len(chosen),
-                _seconds(costs, chosen, gpus, is_first=is_first),
-                sum(part.weights for part in chosen),
-                sum(part.kept for part in chosen),
-            )
-        )
-        start = end
-    return stages if start == len(layers) else None

@@ -1,7 +1,8 @@
 """What scripts that make tables read of results folders: rows, and facts about the runs."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def machine_facts(
-    folders: Iterable[Path], rows: pd.DataFrame, libraries: Iterable[str] = ()
+    folders: Sequence[Path], rows: pd.DataFrame, libraries: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return when, where and by which code the results of folders were made.
 
@@ -36,17 +37,33 @@ def machine_facts(
     ValueError
         If the code of a run was that of no commit, so that nobody can run it again.
     """
-    records = []
-    for folder in folders:
-        for path in sorted(ResultStore.open(folder).environments.iterdir()):
-            records.append(json.loads(path.read_text()))
-            if records[-1]["dirty"] or not records[-1]["commit"]:
-                raise ValueError(
-                    f"{folder}: its results were made by code that was not committed, so that "
-                    "nobody can make them again; commit the code, and run the suite into a new "
-                    "folder."
-                )
-    first, start, end = records[0], rows["started_at"].min(), rows["started_at"].max()
+    records = [
+        json.loads(path.read_text())
+        for folder in folders
+        for path in sorted(ResultStore.open(folder).environments.iterdir())
+    ]
+    where = ", ".join(map(str, folders))
+    start, end = rows["started_at"].min(), rows["started_at"].max()
+    return facts_of_records(records, where, start, end, libraries)
+
+
+def facts_of_records(
+    records: Sequence[Mapping[str, Any]], where: str, start: datetime, end: datetime,
+    libraries: Iterable[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Return the same of environments as `describe_environment` records them.
+
+    Raises
+    ------
+    ValueError
+        If the code of a run was that of no commit, so that nobody can run it again.
+    """
+    if any(one["dirty"] or not one["commit"] for one in records):
+        raise ValueError(
+            f"{where}: its results were made by code that was not committed, so that nobody can "
+            "make them again; commit the code, and run the suite into a new folder."
+        )
+    first = records[0]
     return {
         "commits": sorted({one["commit"][:10] for one in records}),
         "cpu": first["cpu"],

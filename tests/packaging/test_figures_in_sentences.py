@@ -143,6 +143,18 @@ def test_waiting_and_blocking() -> None:
     assert f"schedules {blocking.min():.2f} to {blocking.max():.2f} times as long" in text
 
 
+def test_flava_over_tensor_parallelism() -> None:
+    """K's throughput over it."""
+    found = pd.read_csv(TABLES / "tessel" / "sensitivity.csv").set_index("assumption")["over_tp"]
+    ours = found[found.index[0]]
+    text = page("results-tessel")
+    assert f"K's throughput is {ours.min():.2f} to {ours.max():.2f} of TP's" in text
+    assert found["texts as long as images"].min() > 1
+    assert 1.45 < found["all four"].min() < 1.5 < found["all four"].max()
+    single = [found[name].max() for name in list(dict.fromkeys(found.index))[1:5]]
+    assert max(single) < 1.45
+
+
 def test_memory_without_bubbles() -> None:
     """From how many activations on each shape has none, and which periods are not proven."""
     found = pd.read_csv(TABLES / "tessel" / "by_memory.csv")
@@ -159,12 +171,37 @@ def test_memory_without_bubbles() -> None:
     assert set(is_open["name"]) == {"m", "nn", "nn_eager", "interleaved"}
     assert len(is_open) == 8
     assert (is_open["memory"] == is_open["devices"]).all()
-    lazy = pd.read_csv(TABLES / "tessel" / "lazy.csv").pivot_table(
-        "to_repetend", "shape", "is_lazy"
+
+
+def test_searches_for_all_blocks_at_once() -> None:
+    """How many end, how long they take over Tessel's, and which makespans are certified."""
+    found = pd.read_csv(TABLES / "tessel" / "all_at_once.csv")
+    is_third = found["shape"] == "v-4-train-b2"
+    third, ninth = found[is_third], found[~is_third].assign(shape=found["shape"].str[:-2])
+    ended = third[~third["is_limited"]]
+    text = page("results-tessel")
+    assert f"to {ended['micro_batches'].max()} micro-batches it ends within" in text
+    assert f"ends within {ended['seconds'].max():.1f} s" in text
+    assert (ended["objective"] == ended["certified"]).all()
+    assert third[third["is_limited"]]["micro_batches"].to_list() == [9, 10, 12, 16]
+    ninth = ninth.set_index(["shape", "micro_batches"])
+    to, tessel = (ninth[ninth["method"] == name] for name in ("time-optimal", "tessel"))
+    done = to[~to["is_limited"]]
+    assert f"within the limit on {len(done)} of {len(to)} layouts" in text
+    whole = tessel.xs(0, level="micro_batches")["seconds"]
+    ratio = done["seconds"].div(whole, level="shape")
+    assert (
+        f"up to {ratio.max():.0f} times as slowly as Tessel ({ratio.idxmax()[0].upper()})" in text
     )
-    m, nn = (lazy.loc[one] for one in ("m", "nn"))
-    assert f"in {m[True]:.3f} and {nn[True]:.3f} s instead of" in text
-    assert f"instead of {m[False]:.3f} and {nn[False]:.3f} s" in text
+    assert set(ratio[ratio < 1].index) == {("m", 2), ("nn", 2)}
+    proven = to[to["objective"] == to["certified"]]
+    assert set(proven.index) == {("v", 2), ("v", 4), ("v", 6), ("x", 2), ("k", 2)}
+    claimed = to[(to["objective"] == to["claimed"]) & (to["objective"] > to["certified"])]
+    assert set(claimed.index) == {("m", 2), ("nn", 2)}
+    more = tessel["objective"].reindex(to.index) - to["objective"]
+    assert set(more[more > 0].index) == {("v", 2), ("x", 2), ("m", 2), ("nn", 2), ("m", 4)}
+    bubbles = 100 * (1 - 8 * 6 / tessel.loc[("nn", 6), "objective"])
+    assert f"with 6 micro-batches has a bubble rate of {bubbles:.1f} %" in text
 
 
 def test_claims_of_solvers() -> None:

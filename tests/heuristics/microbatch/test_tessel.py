@@ -8,7 +8,8 @@ from selection import examples
 
 from boundmark.datasets.microbatch.shapes import load
 from boundmark.heuristics.microbatch.repetend import longest_path
-from boundmark.heuristics.microbatch.tessel import shorter_repetends
+from boundmark.heuristics.microbatch.tessel import search, shorter_repetends
+from boundmark.heuristics.microbatch.time_optimal import Find
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
@@ -63,8 +64,7 @@ def test_the_period_is_optimal_with_enough_micro_batches(sample: MicrobatchInsta
 def test_no_device_idles_on_eight_devices(member: str, memory: int, period: int) -> None:
     """Repetends without idle time are found where there are billions of assignments."""
     sample = MicrobatchInstance.of(load(member), memory=memory)
-    search = shorter_repetends(sample, range(1, longest_path(sample.dag) + 1), Budget(60))
-    *_, last = search
+    *_, last = shorter_repetends(sample, range(1, longest_path(sample.dag) + 1), Budget(60))
     assert last.period == period == max(sample.layout.loads)
 
 
@@ -73,6 +73,22 @@ def test_lazy_completion_changes_nothing_in_the_end() -> None:
     sample = MicrobatchInstance.of(v_shape(), memory=2)
     lazy, eager = (last(record("tessel", sample, params={"lazy": lazy})) for lazy in (True, False))
     assert lazy.to_json() == eager.to_json()
+
+
+def test_phases_of_the_search_are_told(find: Find) -> None:
+    """Made short lazily, warm-up and cool-down are searched for once more than there are periods.
+
+    Otherwise, they are twice for each period: any of them, and then short ones (Figure 10).
+    """
+    sample = MicrobatchInstance.of(load("v-3-train"), memory=3)
+    entered: dict[bool, list[str]] = {True: [], False: []}
+    for lazy, told in entered.items():
+        list(search(sample, range(1, 7), Budget(60), find, lazy=lazy, enter=told.append))
+    periods = len(list(shorter_repetends(sample, range(1, 7), Budget(60))))
+    assert periods > 1
+    ends = ["warm-up", "cool-down"]
+    assert entered[True] == ["repetend", *periods * [*ends, "repetend"], *ends]
+    assert entered[False] == ["repetend", *periods * [*ends, *ends, "repetend"]]
 
 
 def test_only_one_size() -> None:

@@ -45,9 +45,32 @@ def test_proven_periods_are_counted_by_devices() -> None:
 def test_what_does_not_fit_is_a_cross_and_has_no_ratio() -> None:
     """Nor have others where Tessel itself does not fit."""
     rows = pd.DataFrame(
-        [("gpt", 4, "Tessel", 64.0), ("gpt", 4, "1F1B", 128.0), ("gpt", 8, "1F1B", 128.0)],
-        columns=["model", "gpus", "schedule", "seconds"],
-    )
+        [("gpt", 4, "Tessel", 64.0, 8.0), ("gpt", 4, "1F1B", 128.0, 8.0),
+         ("gpt", 8, "1F1B", 128.0, 16.0)],
+        columns=["model", "gpus", "schedule", "seconds", "operations"],
+    )  # fmt: skip
     four, eight = load_script("tessel").speed_table(rows, "gpt").splitlines()[2:4]
-    assert four == "| 4 | 2.00 | × | 1.00 (2.00) | × | × | × |"
-    assert eight == "| 8 | × | × | 1.00 | × | × | × |"
+    assert four == "| 4 | 0.125 | × | 0.062 (2.00) | × | × | × | × |"
+    assert eight == "| 8 | × | × | 0.125 | × | × | × | × |"
+
+
+def test_a_search_that_did_not_end_takes_longer() -> None:
+    """Its ratio is a bound, and there is none if the other one did not end either."""
+    module = load_script("tessel")
+    ended, limited = (
+        pd.Series({"seconds": seconds, "is_limited": seconds == 45.0}) for seconds in (5.0, 45.0)
+    )
+    assert module._ratio(ended, ended) == "1.0"
+    assert module._ratio(limited, ended) == "> 9.0"
+    assert module._ratio(ended, limited) == "< 0.1"
+    assert module._ratio(limited, limited) == "–"
+
+
+def test_other_assumptions_begin_with_ours() -> None:
+    """The first line of the sensitivity table is what Figure 15 has."""
+    found = pd.read_csv(load_script("tessel").DATA / "sensitivity.csv")
+    ours = found[found["assumption"] == found["assumption"][0]].set_index("samples")["over_tp"]
+    speed = pd.read_csv(load_script("tessel").DATA / "inference.csv").pivot_table(
+        "samples_per_second", "samples", "shape"
+    )
+    assert (ours - speed["k"] / speed["tp"]).abs().max() < 1e-5
