@@ -41,7 +41,6 @@ FILES = {
     "paper-moirai/cells-short": "tasks",
     "paper-moirai/cells": "tasks",
     "paper-moirai/cells-per-edge": "per_edge",
-    "paper-moirai/solvers": "solvers",
     "paper-moirai/placeto": "placeto",
 }
 STATIC = "parameters+outputs"
@@ -99,7 +98,7 @@ def collect(folders: list[Path]) -> None:
             tasks["bound"] = pd.MultiIndex.from_frame(tasks[CELL]).map(bounds)
         order = {model: at for at, model in enumerate(TABLE_IV)}
         tasks = tasks.sort_values(
-            ["cluster", "fusion", "model", "method", "solver", "seed"],
+            ["cluster", "fusion", "model", "method", "seed"],
             key=lambda column: column.map(order) if column.name == "model" else column,
         )
         tasks.to_csv(DATA / f"{name}.csv", index=False)
@@ -124,13 +123,11 @@ def _tasks(rows: pd.DataFrame) -> pd.DataFrame:
             "operators": rows["nodes"],
             "method": rows["method"],
             "version": rows["method_version"],
-            "solver": [one.get("solver") for one in params],
             "evaluations": [one.get("evaluations") or None for one in params],
             "kind": rows["method_kind"],
             "seed": rows["seed"],
             "makespan": rows["objective"],
             "certified": rows["bound_certified"],
-            "claimed": rows["bound_claimed"],
             "bound": rows["instance_sha256"].map(
                 rows.groupby("instance_sha256")["bound_certified"].max()
             ),
@@ -219,6 +216,9 @@ def per_edge(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     certified
         Tasks on the same graphs with shared transfers.
     """
+    # The program runs last: a graph without its row is one at which the run was stopped.
+    whole = pd.MultiIndex.from_frame(tasks.loc[tasks["method"] == "moirai-milp", CELL])
+    tasks = tasks[pd.MultiIndex.from_frame(tasks[CELL]).isin(whole)]
     shared = certified.groupby(CELL)[["operators", "bound"]].max()
     beside = shared.reindex(pd.MultiIndex.from_frame(tasks[CELL]))
     if (beside["operators"].to_numpy() != tasks["operators"].to_numpy()).any():
@@ -240,6 +240,16 @@ def machine_text(name: str, tasks: pd.DataFrame) -> str:
             f"({runs.told(often)}); {rows['seconds'].sum() / 60:.1f} minutes in all."
         )
     return "\n".join(lines)
+
+
+def run_text(edges: pd.DataFrame, tasks: pd.DataFrame) -> str:
+    """Return on how many graphs the paper's transfer model was run."""
+    ran, graphs = (len(one[CELL].drop_duplicates()) for one in (edges, tasks))
+    stars = len(edges.loc[edges["memory"] == STATIC, CELL].drop_duplicates())
+    return (
+        f"Of the {graphs} graphs, {ran} were run, {stars} of them with all outputs in memory. "
+        f"Of others, and where no placement was found, stands {NONE}."
+    )
 
 
 def _at_a_time(run: Mapping[str, Any]) -> str:
@@ -312,7 +322,8 @@ def per_edge_table(found: pd.DataFrame, fusion: str) -> str:
             makespans = [part["makespan"].get(name) for name in names]
             cells += [NONE if one is None else f"{base / one:.3f}" for one in makespans]
             cells.append(f"{base / part['bound'].iloc[0]:.3f}{star}")
-        lines.append([model, *cells])
+        if set(cells) != {NONE}:
+            lines.append([model, *cells])
     head = [f"{cluster}: {names[0]}" if at == 0 else name for cluster in CLUSTERS
             for at, name in enumerate((*names, "at most"))]  # fmt: skip
     return markdown(["model", *head], lines)
@@ -455,29 +466,11 @@ def placeto_table(trained: pd.DataFrame, found: pd.DataFrame) -> str:
     return markdown(head, lines, 2)
 
 
-def solver_table(tasks: pd.DataFrame) -> str:
-    """Return makespan and claimed bound of the program with each solver, and what is certified."""
-    solvers = ("highs", "scip", "gurobi")
-    lines = []
-    for (model, transfers), part in tasks.groupby(["model", "transfers"], sort=False):
-        by_solver = part[part["method"] == "moirai-milp"].set_index("solver")
-        cells = []
-        for solver in solvers:
-            makespan, claimed = by_solver.loc[solver, ["makespan", "claimed"]]
-            cells.append(NONE if pd.isna(makespan) else f"{makespan / 1e6:.3f}")
-            cells.append(NONE if pd.isna(claimed) else f"{claimed / 1e6:.3f}")
-        bound = part["bound"].iloc[0]
-        operators = f"{part['operators'].iloc[0]:,}"
-        lines.append([str(model), str(transfers), operators, *cells, f"{bound / 1e6:.3f}"])
-    head = [text for solver in solvers for text in (f"{solver}: ms", "claim")]
-    return markdown(["graph", "transfers", "operators", *head, BOUND], lines, 2)
-
-
 def parts() -> dict[str, str]:
     """Return each generated part of the page by the name in its marks."""
     tasks = _table("tasks")
     edges = per_edge(_table("per_edge"), tasks)
-    solvers, trained = _table("solvers"), _table("placeto")
+    trained = _table("placeto")
     found, papers = latencies(tasks), latencies(edges)
     chosen = ("moirai-milp", "placement-search", BOUND)
     return {
@@ -487,6 +480,7 @@ def parts() -> dict[str, str]:
         "figure 10, original graphs": best_table(found, NO_FUSION),
         "figure 10, fused graphs": best_table(found, FUSED),
         "missing": missing_text(tasks),
+        "run per edge": run_text(edges, tasks),
         "machine per edge": machine_text("per_edge", edges),
         "figure 10 per edge, original graphs": per_edge_table(papers, NO_FUSION),
         "figure 10 per edge, fused graphs": per_edge_table(papers, FUSED),
@@ -495,8 +489,6 @@ def parts() -> dict[str, str]:
         "table iv": table_iv(_table("operators")),
         "fusion": fusion_table(found, chosen),
         "table v": table_v(tasks),
-        "machine solvers": machine_text("solvers", solvers),
-        "solvers": solver_table(solvers),
     }
 
 

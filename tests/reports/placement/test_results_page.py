@@ -79,12 +79,15 @@ def test_what_bounds_shared_transfers_bounds_those_for_each_edge() -> None:
     """The better one of both bounds counts, on graphs that are the same."""
     module = load_script("moirai")
     shared = tasks(("none", "m-sct", 6e6, 3e6), ("moirai", "m-sct", 5e6, 2e6))
-    edges = tasks(("none", "single-device", 8e6, 1e6), ("moirai", "single-device", 6e6, 4e6))
+    edges = tasks(
+        ("none", "single-device", 8e6, 1e6), ("none", "moirai-milp", 4e6, 1e6),
+        ("moirai", "single-device", 6e6, 4e6), ("moirai", "moirai-milp", None, 4e6),
+    )  # fmt: skip
     found = module.per_edge(edges, shared)
-    assert found["bound"].tolist() == [3e6, 4e6]
+    assert found["bound"].tolist() == [3e6, 3e6, 4e6, 4e6]
     line = module.per_edge_table(module.latencies(found), "none").splitlines()
-    (row,) = (one for one in line if one.startswith("| gpt-3-330m"))
-    assert row == "| gpt-3-330m | – | – | – | 2.667* | – | – | – | – |"
+    assert line[2:] == ["| gpt-3-330m | – | – | 2.000 | 2.667* | – | – | – | – |"]
+    assert len(module.per_edge(edges.iloc[:3], shared)) == 2
     with pytest.raises(ValueError, match="differ"):
         module.per_edge(edges, shared.assign(operators=11))
 
