@@ -87,6 +87,19 @@ def test_what_is_left_to_gain() -> None:
     assert f"Our effect is larger, {' to '.join(sorted(set(saved)))} % of the certified" in text
 
 
+def test_a_transfer_for_each_edge() -> None:
+    """How many times as long the paper's other methods take there."""
+    found = pd.read_csv(TABLES / "moirai" / "per_edge.csv").pivot_table(
+        "makespan", ["cluster", "fusion", "model"], "method", "min"
+    )
+    most = found[["m-sct", "getf"]].div(found["moirai-milp"], axis=0).groupby("cluster").max()
+    text = page("results-moirai")
+    within, between = most.loc["intra-server"], most.loc["inter-server"]
+    assert within["getf"] < 1.03
+    assert f"and m-SCT takes up to {within['m-sct']:.1f} times as long" in text
+    assert f"GETF takes up to {between['getf']:.0f} times as long" in text
+
+
 def test_short_operators() -> None:
     """The longest of the upper quartiles of their times."""
     times = pd.read_csv(TABLES / "moirai" / "operator_times.csv")
