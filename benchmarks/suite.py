@@ -192,6 +192,9 @@ class NamedInstance:
         What was taken for granted when the source was read, as sentences.
     costs
         What its costs rest on, in words; empty where nobody knows.
+    is_device_chosen
+        Whether its group in a suite names the device, so that labels name it even if it is the
+        usual one.
     """
 
     dataset: str
@@ -201,11 +204,13 @@ class NamedInstance:
     device: str = ""
     notes: tuple[str, ...] = ()
     costs: str = ""
+    is_device_chosen: bool = False
 
     @property
     def label(self) -> str:
         """Name for people, e.g. ``"onnx-light/resnet50 k=8"``; with the device if it is unusual."""
-        device = (f"device={self.device}",) if self.device not in ("", self._usual_device) else ()
+        is_usual = not self.is_device_chosen and self.device == self._usual_device
+        device = (f"device={self.device}",) if self.device and not is_usual else ()
         parameters = (f"{key}={value}" for key, value in self.instance.parameters.items())
         return " ".join([f"{self.dataset}/{self.member}", *device, *parameters])
 
@@ -328,7 +333,7 @@ class Suite:
             usual = problem.cost_model.default()
             device = group.device or self.device or usual
             name = (fusing(device) if group.fuses else device).name
-            if name != usual.name:
+            if group.device or name != usual.name:
                 words.append(LabelWord("device=", (name,)))
         return words
 
@@ -357,6 +362,7 @@ class Suite:
                     *(substitutes(device, source.dtype) if device else ()),
                     *getattr(instance, "notes", ()),
                 ),
+                is_device_chosen=device is not None and group.device is not None,
             )
             for instance in made
         ]

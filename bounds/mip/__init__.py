@@ -3,6 +3,8 @@
 Each solver is imported when it is used: some cannot share a process.
 """
 
+import math
+
 from boundmark.bounds.mip import gurobi, highs, scip
 from boundmark.bounds.mip.solving import Presolve, Solve
 
@@ -13,3 +15,8 @@ PRESOLVERS: dict[str, Presolve] = {
     "scip": scip.presolved_size,
     "gurobi": gurobi.presolved_size,
 }
+
+
+def most_columns(solver: str) -> float:
+    """Return how many columns a model may have by a solver's licence; infinite if any."""
+    return gurobi.most_columns() if solver == "gurobi" else math.inf

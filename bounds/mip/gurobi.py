@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from boundmark.bounds.mip.linear_model import FloatingModel, LinearModel
-from boundmark.bounds.mip.solving import Improving, Outcome, Search
+from boundmark.bounds.mip.solving import Improving, ModelTooLargeError, Outcome, Search
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import require_module
+
+# Of models that the free licence covers; rows as well.
+FREE_COLUMNS = 2_000
 
 
 def solve(model: LinearModel, search: Search) -> Outcome:
@@ -19,29 +22,55 @@ def solve(model: LinearModel, search: Search) -> Outcome:
     Raises
     ------
     UnsupportedError
-        If there is no licence, or none for a model of this size.
+        If there is no licence.
+    ModelTooLargeError
+        If the licence is for smaller models.
     """
-    with _gurobi_of(model) as gurobi:
+    with _gurobi_of(model.columns, model.rows) as gurobi:
         return _solve(gurobi, FloatingModel.of(model), search)
 
 
 def presolved_size(model: LinearModel) -> tuple[int, int]:
     """Return the numbers of columns and of rows that presolve leaves."""
-    with _gurobi_of(model) as gurobi:
+    with _gurobi_of(model.columns, model.rows) as gurobi:
         _add_model(gurobi, FloatingModel.of(model))
         gurobi.update()
         left = gurobi.presolve()
         return int(left.NumVars), int(left.NumConstrs)
 
 
-@contextmanager
-def _gurobi_of(model: LinearModel) -> Iterator[Any]:
-    """Provide an empty Gurobi model; a licence that does not cover the model is a sentence.
+def most_columns() -> float:
+    """Return how many columns a model may have by the licence: 2,000, or no limit.
 
     Raises
     ------
     UnsupportedError
-        If there is no licence, or none for a model of this size.
+        If there is no licence.
+    """
+    try:
+        with _gurobi_of(FREE_COLUMNS + 1, 0) as gurobi:
+            gurobi.addVars(FREE_COLUMNS + 1)
+            gurobi.optimize()
+    except ModelTooLargeError:
+        return FREE_COLUMNS
+    return math.inf
+
+
+@contextmanager
+def _gurobi_of(columns: int, rows: int) -> Iterator[Any]:
+    """Provide an empty Gurobi model; a licence that does not cover the model is a sentence.
+
+    Parameters
+    ----------
+    columns, rows
+        Of the model that is to be, for the sentence.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is no licence.
+    ModelTooLargeError
+        If the licence is for smaller models.
     """
     require_module("gurobipy")
     import gurobipy
@@ -53,12 +82,15 @@ def _gurobi_of(model: LinearModel) -> Iterator[Any]:
         ):
             yield gurobi
     except gurobipy.GurobiError as error:
-        licence_errors = (gurobipy.GRB.Error.NO_LICENSE, gurobipy.GRB.Error.SIZE_LIMIT_EXCEEDED)
-        if error.errno not in licence_errors:
+        kinds = {
+            gurobipy.GRB.Error.NO_LICENSE: UnsupportedError,
+            gurobipy.GRB.Error.SIZE_LIMIT_EXCEEDED: ModelTooLargeError,
+        }
+        if error.errno not in kinds:
             raise
-        raise UnsupportedError(
-            f"Gurobi's licence does not cover a model of {model.columns} columns and "
-            f"{model.rows} rows: {str(error).rstrip('.')}."
+        raise kinds[error.errno](
+            f"Gurobi's licence does not cover a model of {columns} columns and "
+            f"{rows} rows: {str(error).rstrip('.')}."
         ) from error
 
 

@@ -9,7 +9,12 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.mip.linear_model import FloatArray, LinearModel
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Claim
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
+
+
+class ModelTooLargeError(UnsupportedError):
+    """The solver's licence covers smaller models, but not this one."""
 
 
 def ignore_incumbent(values: FloatArray) -> None:
@@ -74,7 +79,9 @@ class Solve(Protocol):
     Raises
     ------
     UnsupportedError
-        If the solver is not installed, or its licence does not cover the model.
+        If the solver is not installed, or has no licence.
+    ModelTooLargeError
+        If the licence does not cover the model.
     """
 
     def __call__(self, model: LinearModel, search: Search) -> Outcome:

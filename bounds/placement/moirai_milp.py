@@ -14,6 +14,9 @@ schedule is the start. Then windows go along the topological order, as the sched
 and order of the chains inside are found by the program, while those outside are where they are.
 What a window reads is there when the schedule has it, and what reads from it takes as long to the
 end as in the schedule. A window's answer is kept if the whole schedule gets shorter with it.
+
+A solver whose licence does not cover the program of the whole graph gets windows, and smaller ones
+from there on if it does not cover those.
 """
 
 from collections.abc import Sequence
@@ -22,8 +25,14 @@ from dataclasses import replace
 import numpy as np
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.mip import SOLVERS
-from boundmark.bounds.mip.solving import Search, Solve, claim_up_to_best, rounded_up
+from boundmark.bounds.mip import SOLVERS, most_columns
+from boundmark.bounds.mip.solving import (
+    ModelTooLargeError,
+    Search,
+    Solve,
+    claim_up_to_best,
+    rounded_up,
+)
 from boundmark.bounds.placement.moirai_program import Columns, linear_model
 from boundmark.bounds.placement.schedules import (
     in_order,
@@ -59,6 +68,9 @@ WINDOW_SECONDS = 2.0
 # Windows with more pairs of what may overlap are halved.
 MOST_WINDOW_PAIRS = 3_000
 
+# Windows of fewer chains are not halved: they have little to choose.
+LEAST_WINDOW = 4
+
 
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
@@ -73,9 +85,8 @@ def run(
         If the operators do not fit into the memory, as far as is found.
     """
     solve = find("solver", solver, SOLVERS)
-    graph = instance.graph
     best = Best(instance, progress)
-    horizon = longest_schedule(graph)
+    horizon = longest_schedule(instance.graph)
     start = quick_schedule(instance)
     if start is not None:
         start = relabelled(instance, start)
@@ -83,11 +94,9 @@ def run(
         horizon = int(best.objective)
     if budget.is_spent():
         return
-    columns = None if graph.nodes**2 > 4 * MOST_PAIRS else Columns(instance, horizon)
-    if columns is None or len(columns.before) + len(columns.move_before) > MOST_PAIRS:
-        improve_by_windows(instance, best, solve, budget, seed)
-        if best.objective == float("inf"):
-            raise UnsupportedError("no placement was found for which the devices have room.")
+    columns = _of_whole(instance, horizon, solver)
+    if columns is None:
+        _use_windows(instance, best, solve, budget, seed)
         return
     model = linear_model(columns)
     if budget.is_spent():
@@ -97,19 +106,38 @@ def run(
         # Makespans are integers.
         claim_up_to_best("moirai-milp", best, rounded_up(ticks))
 
-    outcome = solve(
-        model,
-        Search(
-            budget,
-            seed,
-            start=None if start is None else columns.values(start),
-            on_incumbent=lambda values: offer(best, instance, columns.schedule(values)),
-            on_bound=on_bound,
-        ),
+    search = Search(
+        budget,
+        seed,
+        start=None if start is None else columns.values(start),
+        on_incumbent=lambda values: offer(best, instance, columns.schedule(values)),
+        on_bound=on_bound,
     )
+    try:
+        outcome = solve(model, search)
+    except ModelTooLargeError:
+        _use_windows(instance, best, solve, budget, seed)
+        return
     if outcome.bound == float("inf") and start is None and best.objective == float("inf"):
         raise UnsupportedError("the operators do not fit into the devices' memory.")
     on_bound(outcome.bound)
+
+
+def _of_whole(instance: PlacementInstance, horizon: int, solver: str) -> Columns | None:
+    """Return the columns of the program of the whole graph; None if it would be too large."""
+    if instance.nodes**2 > 4 * MOST_PAIRS:
+        return None
+    columns = Columns(instance, horizon)
+    pairs = len(columns.before) + len(columns.move_before)
+    return None if pairs > MOST_PAIRS or columns.count > most_columns(solver) else columns
+
+
+def _use_windows(
+    instance: PlacementInstance, best: Best, solve: Solve, budget: Budget, seed: int
+) -> None:
+    improve_by_windows(instance, best, solve, budget, seed)
+    if best.objective == float("inf"):
+        raise UnsupportedError("no placement was found for which the devices have room.")
 
 
 def joined_chains(instance: PlacementInstance, longest: int) -> CoarseGraph:
@@ -126,7 +154,13 @@ def improve_by_windows(
     budget: Budget,
     seed: int,
 ) -> None:
-    """Offer schedules of the whole instance until no window gets better, or the time is up."""
+    """Offer schedules of the whole instance until no window gets better, or the time is up.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the solver's licence does not cover the smallest windows.
+    """
     chains = joined_chains(instance, LONGEST_CHAIN)
     small = PlacementInstance(chains.graph, instance.transfers)
     schedule = quick_schedule(small)
@@ -143,7 +177,13 @@ def improve_by_windows(
     while not budget.is_spent() and quiet * max(1, size // 2) < small.nodes + size:
         order = np.argsort(schedule.starts, kind="stable")
         inside = order[at : at + size]
-        found = _best_window(small, schedule, inside, solve, budget, seed)
+        try:
+            found = _best_window(small, schedule, inside, solve, budget, seed)
+        except ModelTooLargeError:
+            if size < LEAST_WINDOW:
+                raise
+            size //= 2
+            continue
         if found is None:
             quiet += 1
         else:
@@ -183,7 +223,7 @@ def _best_window(
     delivery = np.where(outside & reads, makespan - schedule.starts[nodes], 0)
     columns = Columns(window, makespan, release, delivery)
     if len(columns.before) + len(columns.move_before) > MOST_WINDOW_PAIRS:
-        if len(inside) < 4:
+        if len(inside) < LEAST_WINDOW:
             return None
         half = inside[: len(inside) // 2]
         return _best_window(small, schedule, half, solve, budget, seed)

@@ -69,10 +69,14 @@ def _with_sums(rules: Iterable[Types]) -> tuple[Types, ...]:
 
 
 # Table I of the paper, in ONNX's words.
-_TABLE_I: tuple[Types, ...] = (
-    ("Conv", "BatchNormalization"),
-    ("Conv", "BatchNormalization", "Relu"),
-    ("Conv", "BatchNormalization", "Add", "Relu"),
+TABLE_I = FusionRules(
+    _with_sums(
+        (
+            ("Conv", "BatchNormalization"),
+            ("Conv", "BatchNormalization", "Relu"),
+            ("Conv", "BatchNormalization", "Add", "Relu"),
+        )
+    )
 )
 
 # GELU by its approximation with tanh, as exporters write it: from x^3, and from x/2 on.
@@ -126,8 +130,8 @@ _MORE: tuple[Types, ...] = (
 
 RULE_SETS: Mapping[str, FusionRules] = MappingProxyType(
     {
-        "moirai": FusionRules(_with_sums((*_TABLE_I, *_LIKE_TABLE_I))),
-        "backends": FusionRules(_with_sums((*_TABLE_I, *_LIKE_TABLE_I, *_MORE))),
+        "moirai": FusionRules(_with_sums((*TABLE_I.rules, *_LIKE_TABLE_I))),
+        "backends": FusionRules(_with_sums((*TABLE_I.rules, *_LIKE_TABLE_I, *_MORE))),
     }
 )
 

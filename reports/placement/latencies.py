@@ -170,9 +170,11 @@ def time_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 def _published(row: "pd.Series[Any]") -> Cell:
     """Return the numbers that Table IV has for a model."""
-    if row["instance"] not in TABLE_IV:
+    # Names of instances end with the device if there are several.
+    model = str(row["instance"]).removesuffix(f" on {row['device']}")
+    if model not in TABLE_IV:
         return Cell(MISSING)
-    before, after = TABLE_IV[row["instance"]]
+    before, after = TABLE_IV[model]
     return Cell(f"{after:,}", f"{after / before:.0%}")
 
 

@@ -70,7 +70,7 @@ device = "nvidia-h100"
 
 
 def test_devices_are_those_of_the_group_or_of_the_suite() -> None:
-    """They are for what has no costs; the usual one is not part of a task's label."""
+    """They are for what has no costs; labels name the usual one only if its group does."""
 
     def labels(text: str) -> list[tuple[str, str]]:
         sources = parse_suite("mine", text).load_instances()
@@ -85,6 +85,11 @@ def test_devices_are_those_of_the_group_or_of_the_suite() -> None:
         ("regal-style/erdos-renyi-1 k=2", ""),
         ("onnx-light/alexnet device=nvidia-v100 k=2", "nvidia-v100"),
         ("onnx-light/alexnet device=nvidia-h100 k=2", "nvidia-h100"),
+    ]
+    chosen = DEVICES.replace("nvidia-h100", "nvidia-t4")
+    assert labels(VALID + chosen)[1:] == [
+        ("onnx-light/alexnet k=2", "nvidia-t4"),
+        ("onnx-light/alexnet device=nvidia-t4 k=2", "nvidia-t4"),
     ]
     usual, own = (
         source.instance
@@ -165,7 +170,17 @@ def test_a_pattern_leaves_members_unloaded(
     assert loaded == expected
 
 
-@pytest.mark.parametrize("name", ["demo", "nightly/layers"])
+def test_both_clusters_of_the_moirai_paper_can_be_selected() -> None:
+    """Also the one that is the usual one of the problem."""
+    (suite,) = load_collection("paper-moirai/solvers").suites
+    for cluster, some in (("moirai-inter-server", True), ("moirai-intra-server", False)):
+        chosen = LabelPatterns.of([cluster])
+        instances = list(suite.load_instances(patterns=chosen))
+        tasks = list(plan_tasks("mine", instances, suite.methods, suite.settings, chosen))
+        assert {task.source.device for task in tasks} == ({cluster} if some else set())
+
+
+@pytest.mark.parametrize("name", ["demo", "nightly/layers", "paper-moirai/solvers"])
 def test_labels_are_what_patterns_take_for_possible(name: str) -> None:
     """Parameters and devices of instances are those that are known before they are loaded."""
     for suite in load_collection(name).suites:

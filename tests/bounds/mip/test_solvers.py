@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from brute_force import instance
 
-from boundmark.bounds.mip import PRESOLVERS, SOLVERS
+from boundmark.bounds.mip import PRESOLVERS, SOLVERS, most_columns
 from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel, LinearModel
-from boundmark.bounds.mip.solving import Search
+from boundmark.bounds.mip.solving import ModelTooLargeError, Search
 from boundmark.bounds.pipeline.quick_partition import segmented
 from boundmark.bounds.pipeline.trees.integer_programs import (
     bottleneck_model,
@@ -99,9 +99,11 @@ def test_gurobi_presolves_no_model_that_is_too_large(random_graph: GraphMaker) -
 
 
 def test_gurobi_says_why_a_model_is_too_large(random_graph: GraphMaker) -> None:
-    """Beyond 2,000 columns or rows the free licence ends: unsupported, with the sizes."""
+    """Beyond 2,000 columns or rows the free licence ends: too large, with the sizes."""
     model = exact_model(exact_columns(random_graph(100, 1), 16))
-    with pytest.raises(UnsupportedError, match=f"licence does not cover .* {model.rows} rows"):
+    assert model.columns > most_columns("gurobi") == 2000
+    assert most_columns("highs") == float("inf")
+    with pytest.raises(ModelTooLargeError, match=f"licence does not cover .* {model.rows} rows"):
         SOLVERS["gurobi"](model, Search(Budget(5)))
 
 

@@ -13,7 +13,9 @@ from recording import Recorder, record
 from selection import examples
 from tiny_placement import LIVE, tiny
 
-from boundmark.bounds.mip.solving import rounded_up
+from boundmark.bounds.mip.linear_model import LinearModel
+from boundmark.bounds.mip.solving import ModelTooLargeError, Outcome, Search, rounded_up
+from boundmark.bounds.placement import moirai_milp
 from boundmark.datasets.placement.moirai import DATASET
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.placement import PlacementInstance
@@ -114,6 +116,35 @@ def test_claims_are_integers() -> None:
     """What a solver says of 12 is 12, and more than 12 is 13."""
     said = (11.999999, 12.0, 12.0000001, 12.01, float("inf"), float("-inf"))
     assert [rounded_up(ticks) for ticks in said] == [12, 12, 12, 13, said[-2], said[-1]]
+
+
+def test_a_licence_that_ends_at_small_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are halved until it covers them; where it covers none, that is said."""
+    highs, sizes = moirai_milp.SOLVERS["highs"], []
+
+    def limited(most: int) -> None:
+        def solve(model: LinearModel, search: Search) -> Outcome:
+            sizes.append(model.columns)
+            if model.columns > most:
+                raise ModelTooLargeError(f"no licence for {model.columns} columns.")
+            return highs(model, search)
+
+        monkeypatch.setitem(moirai_milp.SOLVERS, "limited", solve)
+
+    # Eight pairs in parallel, all on the first device at the start.
+    sample = instance(
+        [[4, 5]] * 16, [(v, v + 8) for v in range(8)], times=[[0, 1, 1, 0]],
+        memory=[1] * 16, capacity=[16, 16],
+    )  # fmt: skip
+    limited(120)
+    found = record("moirai-milp", sample, params={"solver": "limited"}, seconds=20)
+    assert sizes[0] > 120
+    assert any(size <= 120 for size in sizes)
+    assert not found.bounds
+    assert found.solutions
+    limited(1)
+    with pytest.raises(ModelTooLargeError, match="no licence for"):
+        record("moirai-milp", sample, params={"solver": "limited"})
 
 
 @pytest.mark.slow

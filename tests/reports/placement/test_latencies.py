@@ -1,8 +1,11 @@
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from command_line import boundmark_here
 
+from boundmark.reports.folder_results import read_folder
 from boundmark.reports.pages.page import Section
 from boundmark.reports.placement.latencies import (
     fusion_section,
@@ -11,6 +14,8 @@ from boundmark.reports.placement.latencies import (
     latency_table,
     time_section,
 )
+from boundmark.reports.problem_report import Grouping
+from boundmark.reports.stored.store import ResultStore
 
 
 def task(method: str, objective: int | None, fusion: str | None = None, **other: object) -> dict:
@@ -122,3 +127,34 @@ def test_without_fusion() -> None:
     assert fusion_section(None, tables) is None
     assert latency_section(None, {**tables, "latencies": latencies.iloc[:0]}) is None
     assert time_section(None, {**tables, "latencies": latencies.iloc[:0]}) is None
+
+
+SUITE = """
+description = "A model of the paper on both of its clusters, which its name then says."
+problem = "placement"
+time_limit_seconds = 20
+memory_limit_gib = 1
+methods = ["single-device"]
+"""
+GROUP = """
+[[instances]]
+dataset = "zoo"
+members = ["gpt-3-330m"]
+device = "moirai-{}-server"
+fusion = ["none", "moirai"]
+"""
+
+
+def test_the_papers_operators_stand_beside_those_of_a_folder(tmp_path: Path) -> None:
+    """Also where names of instances end with the device, since there are several."""
+    suite, out = tmp_path / "suite.toml", tmp_path / "out"
+    suite.write_text(SUITE + "".join(map(GROUP.format, ("inter", "intra"))))
+    boundmark_here("run", suite, "--out", out, "--quiet", "--workers", "1")
+    found = read_folder(ResultStore.open(out)).of_problem("placement", Grouping(None))
+    assert set(found.tasks["instance"]) == {
+        f"gpt-3-330m on moirai-{one}-server" for one in ("inter", "intra")
+    }
+    latencies = latency_table(found.tasks, found.certified)
+    tables = {"latencies": latencies, "fusion": fusion_table(latencies)}
+    rows = [row for row in texts(fusion_section(found, tables)) if row[0].startswith("gpt")]
+    assert [row[1:4] for row in rows] == [["940", "628|67%", "3,682|76%"]] * 2
