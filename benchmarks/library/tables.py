@@ -13,7 +13,7 @@ from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.text import MISSING, count, integer, natural_order, percent, size
 
 COLUMNS = (
-    "instance", "nodes", "cost", "bound", "gap, %", "status", "solution by", "bound by", "since",
+    "instance", "nodes", "cost", "bound", "gap (%)", "status", "solution by", "bound by", "since",
 )  # fmt: skip
 
 HISTORY_COLUMNS = ("what", "value", "method", "date", "added by")
