@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
@@ -97,19 +98,32 @@ def render_html(page: Page) -> str:
     return template.render(
         page=page,
         svg=svg,
-        anchors=_anchors(page),
         colours=COLOURS,
-        cells=html_rows,
-        head_class=lambda table, at: Markup(_class(_column_class(table, at))),
-        text_of=html_text,
+        **_makers(page.sections),
     )
 
 
-def _anchors(page: Page) -> frozenset[str]:
-    """Return the places that links of cells may lead to."""
-    details = (detail.anchor for section in page.sections for detail in section.details)
-    plots = (f"plot-{plot.name}" for section in page.sections for plot in section.plots)
-    return frozenset((*details, *plots))
+def html_tables(sections: Sequence[Section]) -> str:
+    """Return filters, tables and details of sections as HTML, to stand within somebody's page.
+
+    The page needs `templates/tables.css`, with a value for each of its colours, and at its end
+    `templates/report.js`.
+    """
+    template = _environment().get_template("tables.html.j2")
+    return template.render(**_makers(sections), tables=[t for s in sections for t in s.tables],
+        details=[detail for section in sections for detail in section.details])
+
+
+def _makers(sections: Sequence[Section]) -> dict[str, Any]:
+    """Return what templates make cells with, and the places that links of cells may lead to."""
+    details = (detail.anchor for section in sections for detail in section.details)
+    plots = (f"plot-{plot.name}" for section in sections for plot in section.plots)
+    return {
+        "anchors": frozenset((*details, *plots)),
+        "cells": html_rows,
+        "head_class": lambda table, at: Markup(_class(_column_class(table, at))),
+        "text_of": html_text,
+    }
 
 
 @cache
