@@ -24,7 +24,11 @@ extensions = [
     "library_pages",
 ]
 
-exclude_patterns = ["gallery", "examples", "static", "tables", "generated/**/*.ipynb", "**/*.zip"]
+exclude_patterns = [
+    "gallery", "examples", "static", "tables", "generated/**/*.ipynb", "**/*.zip",
+    # Of earlier builds.
+    "**/sg_execution_times.rst",
+]  # fmt: skip
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path: list[str] = []
 

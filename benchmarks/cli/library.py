@@ -204,7 +204,7 @@ def records(name: str, as_json: bool) -> None:
     rows = [
         {
             "problem": one.problem,
-            "instance": one.label + (f" on {one.device}" if one.device else ""),
+            "instance": one.full_label,
             "cost": one.solution.value if one.solution else None,
             "bound": one.bound.value if one.bound else None,
             "gap [%]": percent(one.gap),

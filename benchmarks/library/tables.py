@@ -85,7 +85,9 @@ def library_page(library: Library, entries: Sequence[Entry]) -> Page:
         sections=tuple(
             section
             for problem in problems
-            for section in problem_sections(problem, [one for one in entries if one.problem == problem])
+            for section in problem_sections(
+                problem, [one for one in entries if one.problem == problem]
+            )
         ),
         svg={},
     )
@@ -132,7 +134,7 @@ def _row(entry: Entry, files: str) -> tuple[Cell, ...]:
     found = [one for one in (entry.solution, entry.bound) if one is not None]
     written = MISSING if bound is None else integer(bound.value)
     return (
-        Cell(entry.label, entry.device, href=f"#{_anchor(entry)}"),
+        Cell(entry.full_label, href=f"#{_anchor(entry)}"),
         Cell(percent(entry.gap) if entry.gap is not None else MISSING),
         Cell(MISSING if entry.solution is None else integer(entry.solution.value)),
         Cell(written, f"({integer(entry.beyond.value)})" if entry.beyond else ""),
@@ -171,7 +173,7 @@ def _detail(entry: Entry) -> Detail:
     ]  # fmt: skip
     return Detail(
         anchor=_anchor(entry),
-        title=entry.label,
+        title=entry.full_label,
         summary=f"{entry.status}, {count(len(entry.history), 'former result')}",
         dataset=entry.dataset,
         table=Table(

@@ -9,7 +9,8 @@ import matplotlib.pyplot as plt
 
 import boundmark
 
-answer = boundmark.solve("language-models/llama-3-8b", "layers", devices="1xA10,1xT4", quiet=True)
+model = boundmark.load("language-models/llama-3-8b")
+answer = boundmark.solve(model, "layers", devices="1xA10,1xT4", seconds=60, quiet=True)
 print(f"{answer.cost:,} ns for the slower device, at least {answer.bound:,} ns")
 
 # %%
@@ -17,9 +18,7 @@ print(f"{answer.cost:,} ns for the slower device, at least {answer.bound:,} ns")
 even = answer.solution.copy()
 first, last = even["device"].iloc[0], even["device"].iloc[-1]
 even["device"] = [first] * (len(even) // 2) + [last] * (len(even) - len(even) // 2)
-graded = boundmark.evaluate(
-    "language-models/llama-3-8b", even, "layers", devices="1xA10,1xT4", quiet=True
-)
+graded = boundmark.evaluate(model, even, "layers", devices="1xA10,1xT4", quiet=True)
 print(f"{graded.cost:,} ns, {graded.cost / answer.cost - 1:.1%} above the best cut")
 
 # %%

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 
 import boundmark
 
-answer = boundmark.solve("zoo/inception-v3", "ordering", quiet=True)
+answer = boundmark.solve("zoo/inception-v3", "ordering", seconds=60, quiet=True)
 print(f"{answer.cost:,} bytes at the peak, at least {answer.bound:,} bytes")
 
 fig, ax = plt.subplots(figsize=(9, 3), layout="constrained")

@@ -110,8 +110,11 @@ def html_tables(sections: Sequence[Section]) -> str:
     `templates/report.js`.
     """
     template = _environment().get_template("tables.html.j2")
-    return template.render(**_makers(sections), tables=[t for s in sections for t in s.tables],
-        details=[detail for section in sections for detail in section.details])
+    return template.render(
+        **_makers(sections),
+        tables=[t for s in sections for t in s.tables],
+        details=[detail for section in sections for detail in section.details],
+    )
 
 
 def _makers(sections: Sequence[Section]) -> dict[str, Any]:

@@ -216,7 +216,6 @@ def _gap_columns(role: str) -> tuple[PageColumn, ...]:
     )
 
 
-
 # Of the headline's plots, of which two stand side by side; in inches.
 DRAWN_WIDTH = 5.4
 
