@@ -51,9 +51,9 @@ def write_pages(app: Any) -> None:
             f"# {name}: best-known results",
             "",
             f"{count(len(own), 'instance')} of [{name}](../../problems/{name}.md). A file of proof "
-            "has an instance, the best known solution and the certificate of the bound, a line of JSON "
-            "each; `boundmark library fetch FILE --out DIR` unpacks them for the checker. Heads of "
-            "columns sort; below the table is the history of each instance.",
+            "has an instance, the best known solution and the certificate of the bound, a line of "
+            "JSON each; `boundmark library fetch FILE --out DIR` unpacks them for the checker. "
+            "Heads of columns sort; below the table is the history of each instance.",
             "",
             "```{raw} html",
             made,

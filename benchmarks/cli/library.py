@@ -220,7 +220,7 @@ def records(name: str, as_json: bool) -> None:
 @click.argument("name", default="")
 @click.option(
     "--out", required=True, metavar="DIR", type=FOLDER,
-    help="Folder for instances, solutions and certificates, as files that `boundmark verify` reads.",
+    help="Folder for instances, solutions and certificates, as `boundmark verify` reads them.",
 )  # fmt: skip
 def fetch(source: Path, name: str, out: Path) -> None:
     """Take solutions and certificates of the library from SOURCE, and compare their hashes.

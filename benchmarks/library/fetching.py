@@ -1,7 +1,7 @@
 """The library without its folder: records that come with the package, and documents from files.
 
-An installed package knows costs, bounds and hashes. Whoever has a file of the library, a checkout or
-an archive of one gets the documents from there, and hashes say whether they are the ones meant.
+An installed package knows costs, bounds and hashes. Whoever has a file of the library, a checkout
+or an archive of one gets the documents from there, and hashes say whether they are those meant.
 """
 
 import tarfile
