@@ -114,7 +114,7 @@ def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
     others = list(_others(gaps, set(together["method"])))
     if others:
         groups.append(("methods given fewer", others, ""))
-    notes = GAP_NOTES
+    notes: tuple[str, ...] = GAP_NOTES
     columns = _gap_columns(role)
     if others:
         best = PageColumn("best of first rows (%)", _best_of_first)
