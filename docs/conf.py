@@ -17,13 +17,17 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx_click",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "library_pages",
 ]
 
-exclude_patterns = ["gallery", "examples", "tables", "generated/**/*.ipynb", "**/*.zip"]
+exclude_patterns = [
+    "gallery", "examples", "static", "tables", "generated/**/*.ipynb", "**/*.zip",
+    # Of earlier builds.
+    "**/sg_execution_times.rst",
+]  # fmt: skip
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 templates_path: list[str] = []
 
@@ -32,7 +36,10 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 suppress_warnings = ["config.cache"]
 
-autodoc_typehints = "description"
+# Parameters are described once, by docstrings; signatures have the types.
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 80
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -40,6 +47,12 @@ numpydoc_xref_param_type = False
 html_theme = "furo"
 html_title = f"boundmark {version}"
 html_copy_source = False
+html_static_path = [
+    "static",
+    "../reports/pages/templates/tables.css",
+    "../reports/pages/templates/report.js",
+]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 copybutton_exclude = ".linenos, .gp, .go"
 
@@ -49,6 +62,8 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "show_signature": False,
+    # A page whose script would come from elsewhere.
+    "write_computation_times": False,
     "image_scrapers": ("matplotlib",),
     "min_reported_time": 60,
 }

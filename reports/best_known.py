@@ -1,11 +1,12 @@
 """Records of the best known cost and bound of each instance, and who found them when.
 
-An instance is known by its hash. Solutions and certificates themselves stay in the results folder
-that they come from; a record has their hashes.
+An instance is known by its hash. Records that come with the package are those of the library; their
+solutions and certificates are there, others stay in the results folder that they come from. A
+record has their hashes.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -129,10 +130,44 @@ def write_records(path: Path, records: BestKnown) -> None:
     write_durably(path, sink.getvalue())
 
 
+# The library's entries, a line of JSON each; `hatch_build.py` makes it for packages.
+LIBRARY_RECORDS = "library_records.jsonl"
+
+
+@cache
+def library_entries() -> tuple[Mapping[str, Any], ...]:
+    """Return the entries of the checkout's library, or in a package those it was built with."""
+    # In a checkout, this folder and the library are side by side.
+    beside = Path(__file__).resolve().parents[1] / "library"
+    if (beside / "library.toml").is_file():
+        texts = [path.read_text() for path in sorted(beside.glob("*/*.json"))]
+    else:
+        texts = (files(__package__) / LIBRARY_RECORDS).read_text().splitlines()
+    return tuple(json.loads(text) for text in texts)
+
+
 @cache
 def shipped() -> BestKnown:
-    """Return the records that come with the package; raises as `read_records` does."""
-    return read_records(Path(str(files(__package__) / "best_known.parquet")))
+    """Return the records that follow from the library.
+
+    Where a better bound is kept as a recipe, since its certificate is too large, it is the record.
+    """
+    rows = []
+    for entry in library_entries():
+        bounds = [entry[name] for name in ("bound", "beyond") if entry[name]]
+        best = max(bounds, key=lambda one: int(one["value"]), default=None)
+        row = {name: entry[name] for name in ("nodes", "edges", *_INSTANCE) if name in entry}
+        row["instance_params"] = json.dumps(entry["parameters"])
+        for value, digest, found in (
+            ("objective", "solution_sha256", entry["solution"]),
+            ("bound", "certificate_sha256", best),
+        ):
+            if found:
+                row[value], row[digest] = found["value"], found["sha256"]
+                facts = (found["method"], found["boundmark"], found["date"])
+                row |= {f"{value}_{name}": fact for name, fact in zip(_FACTS, facts, strict=True)}
+        rows.append(row)
+    return _ordered(as_frame(pa.Table.from_pylist(rows, schema=SCHEMA)))
 
 
 def of_results(results: pd.DataFrame) -> BestKnown:

@@ -164,7 +164,7 @@ def _columns(method: str) -> tuple[PageColumn, ...]:
     return (
         PageColumn(method, shown(lambda row: integer(round(row.latency)))),
         PageColumn("saved %", shown(_saved)),
-        PageColumn("gap %", shown(lambda row: percent(row.gap))),
+        PageColumn("gap (%)", shown(lambda row: percent(row.gap))),
     )
 
 
@@ -229,7 +229,7 @@ MEMORY_COLUMNS = (
     PageColumn("latency there", lambda row: integer(row.latency)),
     PageColumn("longer %", lambda row: _longer(row.latency, row.most_latency)),
     PageColumn("bound", lambda row: integer(row.bound)),
-    PageColumn("gap %", lambda row: _longer(row.latency, row.bound)),
+    PageColumn("gap (%)", lambda row: _longer(row.latency, row.bound)),
 )
 
 
@@ -381,7 +381,7 @@ LATENCY_COLUMNS = (
     PageColumn("parameters", lambda row: row.parameters, is_text=True),
     PageColumn("best latency", lambda row: integer(row.latency)),
     PageColumn("bound", lambda row: integer(row.bound)),
-    PageColumn("gap %", lambda row: _longer(row.latency, row.bound)),
+    PageColumn("gap (%)", lambda row: _longer(row.latency, row.bound)),
     PageColumn("one device", lambda row: integer(row.one_device)),
     PageColumn("saved %", lambda row: _saving(row.latency, row.one_device)),
     PageColumn("equal slices", lambda row: integer(row.equal_slices)),

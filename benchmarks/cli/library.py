@@ -186,3 +186,53 @@ def recipe(directory: Path | None, name: str, what: str | None) -> None:
     if find is None:
         raise InvalidInputError(f"{entry.name} has no {what or 'bound'}; expected one.")
     click.echo(suite_of(entry, find), nl=False)
+
+
+@library.command()
+@click.argument("name", default="")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def records(name: str, as_json: bool) -> None:
+    """List the best known costs and bounds that come with the package.
+
+    Only those are listed whose name, instance or hash begins with NAME. `boundmark library fetch`
+    takes their solutions and certificates from a file.
+    """
+    from boundmark.benchmarks.cli.listing import print_rows
+    from boundmark.benchmarks.library.fetching import recorded_entries
+    from boundmark.reports.text import percent
+
+    rows = [
+        {
+            "problem": one.problem,
+            "instance": one.full_label,
+            "cost": one.solution.value if one.solution else None,
+            "bound": one.bound.value if one.bound else None,
+            "gap [%]": percent(one.gap),
+            "instance_sha256": one.instance_sha256[:12],
+        }
+        for one in recorded_entries(name)
+    ]
+    print_rows(rows, as_json)
+
+
+@library.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True))
+@click.argument("name", default="")
+@click.option(
+    "--out", required=True, metavar="DIR", type=FOLDER,
+    help="Folder for instances, solutions and certificates, as `boundmark verify` reads them.",
+)  # fmt: skip
+def fetch(source: Path, name: str, out: Path) -> None:
+    """Take solutions and certificates of the library from SOURCE, and compare their hashes.
+
+    SOURCE is a file NAME.jsonl.gz of the library, or a folder or an archive with such files, such
+    as a checkout of the repository. Only entries are taken whose name, instance or hash begins with
+    NAME. Nothing is loaded from a network.
+    """
+    from boundmark.benchmarks.library.fetching import fetch as fetched
+    from boundmark.benchmarks.terminal import echo
+    from boundmark.reports.text import count
+
+    written = fetched(source, name, out)
+    entries = sum(path.parent.name == "instances" for path in written)
+    echo(f"{count(entries, 'entry', 'entries')} with the hashes of the records, in {out}")

@@ -151,6 +151,11 @@ class Entry:
         return " ".join([f"{self.dataset}/{self.instance}", *parameters])
 
     @property
+    def full_label(self) -> str:
+        """The label, with the device where there is one."""
+        return f"{self.label} on {self.device}" if self.device else self.label
+
+    @property
     def name(self) -> str:
         """Folder and name of the entry's two files, without their suffixes."""
         parts = [self.dataset, self.instance, *map(str, self.parameters.values())]

@@ -172,17 +172,9 @@ class Library:
         path = self._documents_path(entry)
         with naming(path):
             try:
-                lines = decompressed(read_regular(path)).splitlines()
+                return documents_in(read_regular(path), entry)
             except OSError as error:
                 raise InvalidInputError(f"it cannot be read: {error.strerror}.") from error
-            found = {sha256_hex(line.decode(errors="replace")): line for line in lines}
-            if list(found) != list(dict.fromkeys(entry.documents)):
-                missing = set(entry.documents) - set(found)
-                what = f"document {min(missing)[:DIGITS]} is missing" if missing else "others"
-                raise InvalidInputError(
-                    f"it does not hold the documents that the entry names, in their order: {what}."
-                )
-            return found
 
     def size_of(self, entry: Entry) -> int:
         """Bytes of an entry's two files; 0 if there are none."""
@@ -205,6 +197,25 @@ class Library:
 
     def _documents_path(self, entry: Entry) -> Path:
         return self.directory / f"{entry.name}.jsonl.gz"
+
+
+def documents_in(packed: bytes, entry: Entry) -> dict[str, bytes]:
+    """Return the documents in an entry's compressed file by hash.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is damaged, or does not hold exactly the documents that the entry names.
+    """
+    lines = decompressed(packed).splitlines()
+    found = {sha256_hex(line.decode(errors="replace")): line for line in lines}
+    if list(found) != list(dict.fromkeys(entry.documents)):
+        missing = set(entry.documents) - set(found)
+        what = f"document {min(missing)[:DIGITS]} is missing" if missing else "others"
+        raise InvalidInputError(
+            f"it does not hold the documents that the entry names, in their order: {what}."
+        )
+    return found
 
 
 def unpack(entry: Entry, documents: Mapping[str, bytes], out: Path) -> list[Path]:

@@ -13,14 +13,19 @@ from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.text import MISSING, count, integer, natural_order, percent, size
 
 COLUMNS = (
-    "instance", "nodes", "cost", "bound", "gap, %", "status", "solution by", "bound by", "since",
+    "instance", "gap (%)", "cost", "bound", "nodes", "status", "solution by", "bound by", "since",
+    "added",
 )  # fmt: skip
 
 HISTORY_COLUMNS = ("what", "value", "method", "date", "added by")
 
-NOTES = (
+LEAD = (
     "Cost: of the best known solution, in ticks. Bound: the best certified one; no solution costs "
-    "less. Gap: cost over bound less one. Since: the day of the last improvement.",
+    "less."
+)
+
+NOTES = (
+    "Gap: cost over bound less one. Since: the day of the last improvement. Added: by whom.",
     "A bound in brackets is better than the one beside it, but only stated: its certificate is too "
     "large to be kept, and boundmark library recipe says how to make it again.",
 )
@@ -36,9 +41,7 @@ def write_tables(library: Library, out: Path) -> list[Path]:
     StoreError
         If a file cannot be written.
     """
-    found = list(library.entries())
-    places = {label: at for at, label in enumerate(natural_order(one.label for one in found))}
-    entries = sorted(found, key=lambda one: (one.problem, places[one.label], one.device))
+    entries = in_order(library)
     page = library_page(library, entries)
     data = [json.loads(entry.to_text()) | {"name": entry.name} for entry in entries]
     contents = {
@@ -50,6 +53,13 @@ def write_tables(library: Library, out: Path) -> list[Path]:
     for name, text in contents.items():
         write_durably(out / name, text.encode())
     return [out / name for name in contents]
+
+
+def in_order(library: Library) -> list[Entry]:
+    """Return all entries by problem, label and device, with numbers in labels by value."""
+    found = list(library.entries())
+    places = {label: at for at, label in enumerate(natural_order(one.label for one in found))}
+    return sorted(found, key=lambda one: (one.problem, places[one.label], one.device))
 
 
 def library_page(library: Library, entries: Sequence[Entry]) -> Page:
@@ -75,7 +85,9 @@ def library_page(library: Library, entries: Sequence[Entry]) -> Page:
         sections=tuple(
             section
             for problem in problems
-            for section in _sections(problem, [one for one in entries if one.problem == problem])
+            for section in problem_sections(
+                problem, [one for one in entries if one.problem == problem]
+            )
         ),
         svg={},
     )
@@ -88,18 +100,27 @@ def _finding(problem: str, entries: Sequence[Entry]) -> str:
     return f"{problem}: {count(len(entries), 'instance')}, {found:,} proven optimal{rest}"
 
 
-def _sections(problem: str, entries: Sequence[Entry]) -> tuple[Section, Section]:
-    """Return a problem's table, and the history of its instances to be unfolded."""
+def problem_sections(
+    problem: str, entries: Sequence[Entry], files: str = ""
+) -> tuple[Section, Section]:
+    """Return a problem's table, and the history of its instances to be unfolded.
+
+    Parameters
+    ----------
+    files
+        Where the library's files are, as seen from the page; empty to link none.
+    """
     groups = [
-        Group((), tuple(_row(one) for one in entries if one.dataset == dataset), dataset)
+        Group((), tuple(_row(one, files) for one in entries if one.dataset == dataset), dataset)
         for dataset in sorted({one.dataset for one in entries})
     ]
     table = Table(
         f"{problem}: {count(len(entries), 'instance')}",
-        COLUMNS,
+        (*COLUMNS, *(("proof",) if files else ())),
         tuple(groups),
         text_columns=1,
-        text_columns_right=4,
+        text_columns_right=6 if files else 5,
+        lead=LEAD,
     )
     details = tuple(_detail(entry) for entry in entries)
     return (
@@ -108,19 +129,22 @@ def _sections(problem: str, entries: Sequence[Entry]) -> tuple[Section, Section]
     )
 
 
-def _row(entry: Entry) -> tuple[Cell, ...]:
+def _row(entry: Entry, files: str) -> tuple[Cell, ...]:
     bound = entry.bound
+    found = [one for one in (entry.solution, entry.bound) if one is not None]
     written = MISSING if bound is None else integer(bound.value)
     return (
-        Cell(entry.label, entry.device, href=f"#{_anchor(entry)}"),
-        Cell(integer(entry.nodes)),
+        Cell(entry.full_label, href=f"#{_anchor(entry)}"),
+        Cell(percent(entry.gap) if entry.gap is not None else MISSING),
         Cell(MISSING if entry.solution is None else integer(entry.solution.value)),
         Cell(written, f"({integer(entry.beyond.value)})" if entry.beyond else ""),
-        Cell(percent(entry.gap) if entry.gap is not None else MISSING),
+        Cell(integer(entry.nodes)),
         Cell(entry.status),
         Cell(_who(entry.solution)),
         Cell(_who(entry.bound)),
-        Cell(max((one.date for one in (entry.solution, entry.bound) if one), default="")),
+        Cell(max((one.date for one in found), default="")),
+        Cell(", ".join(dict.fromkeys(one.by for one in found))),
+        *((Cell("download", href=f"{files}{entry.name}.jsonl.gz"),) if files else ()),
     )
 
 
@@ -149,7 +173,7 @@ def _detail(entry: Entry) -> Detail:
     ]  # fmt: skip
     return Detail(
         anchor=_anchor(entry),
-        title=entry.label,
+        title=entry.full_label,
         summary=f"{entry.status}, {count(len(entry.history), 'former result')}",
         dataset=entry.dataset,
         table=Table(

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
@@ -20,6 +21,9 @@ from boundmark.reports.text import MISSING, visible
 
 # Characters of a text that may be broken into lines.
 LONG_TEXT = 40
+
+# The column that narrow screens keep in view, with the first.
+GAP = "gap (%)"
 
 # What stands for something else in HTML.
 SPECIAL = re.compile("[&<>'\"]")
@@ -33,10 +37,10 @@ def html_rows(table: Table, rows: Sequence[tuple[Cell, ...]], anchors: Collectio
     anchors
         The places on the page that links may lead to.
     """
-    are_numbers = [table.is_number(at) for at in range(len(table.columns))]
+    names = [_column_class(table, at) for at in range(len(table.columns))]
     lines = []
     for row in rows:
-        cells = [_html_cell(cell, at, are_numbers[at], anchors) for at, cell in enumerate(row)]
+        cells = [_html_cell(cell, at, names[at], anchors) for at, cell in enumerate(row)]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return Markup("\n".join(lines))
 
@@ -56,14 +60,23 @@ def _html_text(cell: Cell, anchors: Collection[str]) -> str:
     return text
 
 
-def _html_cell(cell: Cell, at: int, is_number: bool, anchors: Collection[str]) -> str:
-    names = "n" if is_number else ""
+def _column_class(table: Table, at: int) -> str:
+    names = ("n" if table.is_number(at) else "", "g" if table.columns[at] == GAP else "")
+    return " ".join(filter(None, names))
+
+
+def _class(names: str) -> str:
+    # Short, and without quotes where they are not needed: a tenth of a large page.
+    quote = '"' if " " in names else ""
+    return f" class={quote}{names}{quote}" if names else ""
+
+
+def _html_cell(cell: Cell, at: int, column: str, anchors: Collection[str]) -> str:
+    is_number = column.startswith("n")
+    names = column
     names += " b" if cell.best else ""
     names += " w" if len(cell.text) > LONG_TEXT else ""
-    # Short, and without quotes where they are not needed: a tenth of a large page.
-    names = names.lstrip()
-    quote = '"' if " " in names else ""
-    classes = f" class={quote}{names}{quote}" if names else ""
+    classes = _class(names.lstrip())
     text = _html_text(cell, anchors)
     if at == 0:
         return f'<th scope="row"{classes}>{text}</th>'
@@ -85,18 +98,35 @@ def render_html(page: Page) -> str:
     return template.render(
         page=page,
         svg=svg,
-        anchors=_anchors(page),
         colours=COLOURS,
-        cells=html_rows,
-        text_of=html_text,
+        **_makers(page.sections),
     )
 
 
-def _anchors(page: Page) -> frozenset[str]:
-    """Return the places that links of cells may lead to."""
-    details = (detail.anchor for section in page.sections for detail in section.details)
-    plots = (f"plot-{plot.name}" for section in page.sections for plot in section.plots)
-    return frozenset((*details, *plots))
+def html_tables(sections: Sequence[Section]) -> str:
+    """Return filters, tables and details of sections as HTML, to stand within somebody's page.
+
+    The page needs `templates/tables.css`, with a value for each of its colours, and at its end
+    `templates/report.js`.
+    """
+    template = _environment().get_template("tables.html.j2")
+    return template.render(
+        **_makers(sections),
+        tables=[t for s in sections for t in s.tables],
+        details=[detail for section in sections for detail in section.details],
+    )
+
+
+def _makers(sections: Sequence[Section]) -> dict[str, Any]:
+    """Return what templates make cells with, and the places that links of cells may lead to."""
+    details = (detail.anchor for section in sections for detail in section.details)
+    plots = (f"plot-{plot.name}" for section in sections for plot in section.plots)
+    return {
+        "anchors": frozenset((*details, *plots)),
+        "cells": html_rows,
+        "head_class": lambda table, at: Markup(_class(_column_class(table, at))),
+        "text_of": html_text,
+    }
 
 
 @cache
@@ -166,6 +196,8 @@ def _markdown_plot(plot: Plot) -> list[str]:
 def _markdown_table(table: Table) -> list[str]:
     columns = range(len(table.columns))
     lines = [f"**{markdown_escaped(table.title)}**", ""]
+    if table.lead:
+        lines += [markdown_escaped(table.lead), ""]
     lines.append(_markdown_row([markdown_escaped(column) for column in table.columns]))
     lines.append(
         _markdown_row(["---:" if table.is_number(column) else "---" for column in columns])
@@ -293,6 +325,7 @@ def latex_document(page: Page, tables: Mapping[str, Table]) -> str:
     parts += [text for finding in page.findings for text in (latex_escaped(finding), "")]
     for path, table in tables.items():
         parts += [rf"\subsection*{{{latex_escaped(table.title)}}}", ""]
+        parts += [latex_escaped(table.lead), ""] if table.lead else []
         included = rf"\input{{{path}}}"
         if _row_count(table) > MOST_ROWS:
             parts.append(rf"{{\scriptsize\setlength{{\tabcolsep}}{{3pt}}{included}}}")

@@ -60,6 +60,8 @@ class Table:
         How numbers are computed and failures charged, a sentence or more each.
     is_folded
         Whether pages show its title only, until a reader asks for it.
+    lead
+        What readers have to know before they read a number; shown above the rows.
     """
 
     title: str
@@ -69,6 +71,7 @@ class Table:
     text_columns: int = 1
     text_columns_right: int = 0
     is_folded: bool = False
+    lead: str = ""
 
     def is_number(self, column: int) -> bool:
         """Whether a column holds numbers."""

@@ -25,18 +25,21 @@ TITLES = {
     "solutions": "How far are solutions from optimal, at most?",
     "bounds": "How far are bounds from optimal, at most?",
 }
-REFERENCES = {
-    "solutions": "the best certified bound of the instance; to best: that to the best "
-    "verified solution of all methods",
-    "bounds": "the best verified solution of the instance; to best: that to the best "
-    "certified bound of all methods",
+LEADS = {
+    "solutions": "Gap: how far a method's costs are above the best certified bound of the "
+    "instance, in the mean. Above best cost: above the lowest cost that any method found.",
+    "bounds": "Gap: how far the lowest cost of the instance is above a method's bounds, in the "
+    "mean. Below best bound: how far the highest bound of any method is above them.",
 }
+TO_BEST = {"solutions": "above best cost (%)", "bounds": "below best bound (%)"}
+FEWER_LEAD = (
+    " Best of first rows: the smallest gap, on the same instances, of the methods given all."
+)
 GAP_NOTES = (
     "The first rows compare methods on equal terms, over the instances that all of them were "
-    "given. Methods that were given fewer follow, each over its own instances; best above: the "
-    "smallest gap of the first methods on the same instances. n: instances on which all methods "
-    "of the comparison delivered a result, ignoring methods that never did; the small number: "
-    "instances on which the method itself did.",
+    "given. Methods that were given fewer follow, each over its own instances. n: instances on "
+    "which all methods of the comparison delivered a result, ignoring methods that never did; the "
+    "small number: instances on which the method itself did.",
     "Gap: geometric mean of UB/LB, minus 1, over these n instances, with seeds averaged within an "
     "instance first, and a percentile bootstrap interval over instances. Optimal: instances on "
     "which at least one seed is proven optimal. Wins and ties: over all instances of the "
@@ -104,23 +107,25 @@ def _of_all(gaps: pd.DataFrame) -> pd.DataFrame:
 def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
     together = gaps[gaps["comparison"] == 0]
     n = int(together["instances"].iloc[0])
+    lead = LEADS[role]
     groups: list[tuple[str, Iterable[Any], str]] = [
         (f"methods given all {count(n, 'instance')}", rows(_ordered(together, highlight)), "")
     ]
     others = list(_others(gaps, set(together["method"])))
     if others:
         groups.append(("methods given fewer", others, ""))
-    notes: tuple[str, ...] = (f"The gap is the distance to {REFERENCES[role]}.", *GAP_NOTES)
-    columns: tuple[PageColumn, ...] = GAP_COLUMNS
+    notes: tuple[str, ...] = GAP_NOTES
+    columns = _gap_columns(role)
     if others:
-        best = PageColumn("best above (%)", _best_above)
-        columns = (*columns[:3], best, *columns[3:])
+        best = PageColumn("best of first rows (%)", _best_of_first)
+        columns = (*columns[:2], best, *columns[2:])
+        lead += FEWER_LEAD
     if not gaps["failed"].any():
         columns = tuple(column for column in columns if column is not NOT_OK)
     if gaps["mean_claimed_gap"].notna().any():
         columns = (*columns, PageColumn("claimed (%)", _claimed))
         notes = (*notes, CLAIMED_NOTE)
-    return page_table(TITLES[role], columns, groups, notes)
+    return page_table(TITLES[role], columns, groups, notes, lead)
 
 
 @dataclass(frozen=True)
@@ -129,12 +134,12 @@ class _Fewer:
 
     Attributes
     ----------
-    best_above
+    best_of_first
         Smallest gap, on these instances, of the methods that were given all.
     """
 
     row: Any
-    best_above: float
+    best_of_first: float
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.row, name)
@@ -176,15 +181,15 @@ def _dataset_table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> T
             f"Comparisons over fewer instances ({count(left_out, 'row')}) are in "
             "method_gaps.parquet.",
         )
-    return page_table(TITLES[role], GAP_COLUMNS, groups, notes)
+    return page_table(TITLES[role], _gap_columns(role), groups, notes, LEADS[role])
 
 
 def _delivered(row: Any) -> str:
     return f"{row.delivered}/{row.instances}" if row.delivered < row.instances else ""
 
 
-def _best_above(row: Any) -> str:
-    return percent(row.best_above) if isinstance(row, _Fewer) else ""
+def _best_of_first(row: Any) -> str:
+    return percent(row.best_of_first) if isinstance(row, _Fewer) else ""
 
 
 def _claimed(row: Any) -> Cell:
@@ -194,18 +199,22 @@ def _claimed(row: Any) -> Cell:
 
 
 NOT_OK = PageColumn("not ok", lambda row: integer(row.failed))
-GAP_COLUMNS = (
-    PageColumn("method", lambda row: Cell(row.method, best=row.is_asked_for), is_text=True),
-    PageColumn("n", lambda row: Cell(integer(row.common), _delivered(row))),
-    PageColumn("gap (%)", lambda row: Cell(percent(row.mean_gap), best=row.is_smallest)),
-    PageColumn("95 % interval", gap_interval),
-    PageColumn("to best (%)", lambda row: percent(row.mean_gap_to_best)),
-    PageColumn("optimal", lambda row: integer(row.optimal)),
-    PageColumn("wins", lambda row: integer(row.wins)),
-    PageColumn("ties", lambda row: integer(row.ties)),
-    PageColumn("seconds", lambda row: seconds(row.mean_seconds)),
-    NOT_OK,
-)
+
+
+def _gap_columns(role: str) -> tuple[PageColumn, ...]:
+    return (
+        PageColumn("method", lambda row: Cell(row.method, best=row.is_asked_for), is_text=True),
+        PageColumn("gap (%)", lambda row: Cell(percent(row.mean_gap), best=row.is_smallest)),
+        PageColumn("95 % interval", gap_interval),
+        PageColumn("n", lambda row: Cell(integer(row.common), _delivered(row))),
+        PageColumn(TO_BEST[role], lambda row: percent(row.mean_gap_to_best)),
+        PageColumn("optimal", lambda row: integer(row.optimal)),
+        PageColumn("wins", lambda row: integer(row.wins)),
+        PageColumn("ties", lambda row: integer(row.ties)),
+        PageColumn("seconds", lambda row: seconds(row.mean_seconds)),
+        NOT_OK,
+    )
+
 
 # Of the headline's plots, of which two stand side by side; in inches.
 DRAWN_WIDTH = 5.4

@@ -37,6 +37,7 @@ def page_table(
     columns: Sequence[PageColumn],
     groups: Iterable[tuple[str | Sequence[Cell], Iterable[Any], str]],
     notes: Sequence[str] = (),
+    lead: str = "",
 ) -> Table:
     """Return a table with one row for each row of a data frame, in groups.
 
@@ -58,7 +59,7 @@ def page_table(
     left = are_texts.index(False) if False in are_texts else len(are_texts)
     right = are_texts[::-1].index(False) if left < len(are_texts) else 0
     heads = tuple(column.head for column in columns)
-    return Table(title, heads, tuple(made), tuple(notes), left, right)
+    return Table(title, heads, tuple(made), tuple(notes), left, right, lead=lead)
 
 
 def _heading(heading: str | Sequence[Cell], columns: int) -> tuple[Cell, ...]:

@@ -1,5 +1,6 @@
 """One package whose layers are folders at the root of the repository, and how that could break."""
 
+import json
 import subprocess
 import sys
 import tarfile
@@ -80,8 +81,18 @@ def test_wheel_holds_the_layers_and_nothing_else(wheel: Path) -> None:
     assert "boundmark/datasets/measured/data/h100/resnet-50-b32.json.gz" in names
     assert not any("/micro/" in name or "/baselines/" in name for name in names)
     assert not any("__pycache__" in name for name in names)
+    assert "boundmark/examples/own_transformer.py" in names
     for layer in LAYERS:
         assert f"boundmark/{layer}/py.typed" in names
+
+
+def test_wheel_holds_the_entries_of_the_library(wheel: Path) -> None:
+    """Each as it is in the folder, so that an installed package knows what a checkout does."""
+    with zipfile.ZipFile(wheel) as archive:
+        lines = archive.read("boundmark/reports/library_records.jsonl").decode().splitlines()
+    entries = [json.loads(path.read_text()) for path in sorted(ROOT.glob("library/*/*.json"))]
+    assert entries
+    assert [json.loads(line) for line in lines] == entries
 
 
 def test_wheel_by_way_of_an_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None:

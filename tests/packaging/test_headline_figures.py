@@ -156,6 +156,19 @@ def test_readme() -> None:
     assert f"save {found} % of one device's latency, and {most} % is the most" in text
 
 
+def test_cards_of_the_first_page() -> None:
+    """They say what the pages say that they lead to."""
+    text, overview = page("index"), rows("how-far-from-optimal", "overview")
+    proven = overview["pipeline partitions of models"][-1].removesuffix(" proven optimal")
+    assert f"card result {proven} pairs" in text
+    instances, result = overview["layers of language models"]
+    of = instances.removesuffix(" instances")
+    assert f"card result {result.partition(' ')[0]} of {of} instances" in text
+    assert result.partition("; ")[2] in text
+    percents = page("true-costs").partition("roofline was ")[2].partition(" above")[0]
+    assert f"card result {percents} above the optimum" in text
+
+
 def test_training_in_both_forms() -> None:
     """How much larger costs and bounds are if gradients are operators of their own."""
     costs, bounds, gaps = [], [], []

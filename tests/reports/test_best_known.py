@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,18 @@ def test_damaged_files(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), path)
     with pytest.raises(StoreError, match="no records of version 1"):
         read_records(path)
+
+
+def test_records_are_those_of_the_library() -> None:
+    """Cost and bound of every entry, by recipe or not."""
+    entries = {}
+    for path in (Path(__file__).parents[2] / "library").glob("*/*.json"):
+        entry = json.loads(path.read_text())
+        bounds = [entry[name]["value"] for name in ("bound", "beyond") if entry[name]]
+        entries[entry["instance_sha256"]] = (entry["solution"]["value"], max(bounds))
+    known = shipped().set_index("instance_sha256")
+    pairs = zip(known["objective"], known["bound"], strict=True)
+    assert dict(zip(known.index, pairs, strict=True)) == entries
 
 
 def test_what_is_shipped() -> None:

@@ -25,7 +25,7 @@
       }).sort(compare).forEach((one) => body.append(one.row));
     }
   };
-  for (const table of document.querySelectorAll("table")) {
+  for (const table of document.querySelectorAll(".scroll table")) {
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       const button = document.createElement("button");
       button.type = "button";
@@ -35,27 +35,29 @@
     });
   }
 
-  const rows = [...document.querySelectorAll("tbody tr:not(.group)")].map((row) => {
+  const rows = [...document.querySelectorAll(".scroll tbody tr:not(.group)")].map((row) => {
     const heads = [...row.closest("table").tHead.rows[0].cells].map((head) => head.textContent);
-    const facts = { dataset: row.parentNode.dataset.set || "" };
-    for (const name of ["method", "status"]) {
-      const at = heads.indexOf(name);
-      facts[name] = at < 0 ? "" : shown(row.cells[at]);
-    }
+    const facts = { dataset: [row.parentNode.dataset.set || ""], method: [], status: [] };
+    heads.forEach((head, at) => {
+      const name = head.endsWith(" by") ? "method" : head;
+      if (name === "method" || name === "status") facts[name].push(shown(row.cells[at]));
+    });
+    for (const name in facts) facts[name] = facts[name].filter(Boolean);
     return { row, facts };
   });
   const form = document.getElementById("filter");
   for (const select of form.querySelectorAll("select")) {
-    const values = new Set(rows.map((one) => one.facts[select.name]).filter(Boolean));
+    const values = new Set(rows.flatMap((one) => one.facts[select.name]));
     const order = (a, b) => a.localeCompare(b, "en", { numeric: true });
     for (const value of [...values].sort(order)) select.add(new Option(value, value));
+    select.parentNode.hidden = values.size < 2;
   }
   const filter = () => {
     const wanted = [...new FormData(form)].filter(([, value]) => value);
     for (const { row, facts } of rows) {
-      row.hidden = wanted.some(([name, value]) => facts[name] && facts[name] !== value);
+      row.hidden = wanted.some(([name, value]) => facts[name].length && !facts[name].includes(value));
     }
-    for (const body of document.querySelectorAll("tbody")) {
+    for (const body of document.querySelectorAll(".scroll tbody")) {
       body.hidden = [...body.rows].every((row) => row.hidden || row.classList.contains("group"));
     }
     for (const detail of document.querySelectorAll("details.instance")) {

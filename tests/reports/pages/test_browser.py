@@ -201,14 +201,50 @@ def test_plots_tell_what_one_points_at(shown: Any) -> None:
     assert any("brkga-100: 60 nodes, " in text for text in shown.execute_script(script))
 
 
-@pytest.mark.parametrize("width", [400, 1200])
-def test_page_is_as_wide_as_the_window(shown: Any, width: int) -> None:
-    """Wide tables scroll within themselves."""
+def at_width(shown: Any, width: int, script: str) -> Any:
+    """Return what a script returns in a window that is so wide."""
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     shown.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    widest = shown.execute_script("return document.documentElement.scrollWidth;")
+    found = shown.execute_script(script)
     shown.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert widest <= width
+    return found
+
+
+@pytest.mark.parametrize("width", [375, 400, 1200])
+def test_page_is_as_wide_as_the_window(shown: Any, width: int) -> None:
+    """Wide tables scroll within themselves."""
+    assert at_width(shown, width, "return document.documentElement.scrollWidth;") <= width
+
+
+def test_main_tables_are_whole_on_a_small_screen(shown: Any) -> None:
+    """No column of what stands open is cut off in a window of 1366 pixels."""
+    script = """
+      return [...document.querySelectorAll("main > section .scroll")]
+        .filter((one) => one.querySelector("table"))
+        .map((one) => one.scrollWidth - one.clientWidth);
+    """
+    hidden = at_width(shown, 1366, script)
+    assert hidden
+    assert max(hidden) == 0
+
+
+def test_the_gap_stays_in_view_on_a_phone(shown: Any) -> None:
+    """Method and gap stand side by side, wherever the other columns are scrolled to."""
+    script = """
+      return [...document.querySelectorAll("main > section .scroll")].flatMap((one) => {
+        const gap = one.querySelector("tbody .g");
+        if (!gap) return [];
+        const row = gap.parentElement, edge = one.getBoundingClientRect();
+        return [0, 50, 10000].map((place) => {
+          one.scrollLeft = place;
+          const [first, other] = [row.cells[0], gap].map((cell) => cell.getBoundingClientRect());
+          return first.left >= edge.left && first.right <= other.left && other.right <= edge.right;
+        });
+      });
+    """
+    seen = at_width(shown, 375, script)
+    assert seen
+    assert all(seen)
 
 
 @pytest.mark.slow

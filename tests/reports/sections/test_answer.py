@@ -51,7 +51,7 @@ def test_methods_on_equal_terms_come_first(answer: Any) -> None:
         "methods given all 3 instances", "methods given fewer",
     ]  # fmt: skip
     assert [row[0].text for row in first.rows] == ["plain", "quick"]
-    gap, above = heads.index("gap (%)"), heads.index("best above (%)")
+    gap, above = heads.index("gap (%)"), heads.index("best of first rows (%)")
     assert [(row[gap].text, row[gap].best) for row in first.rows] == [
         ("50.0", True), ("100.0", False),
     ]  # fmt: skip

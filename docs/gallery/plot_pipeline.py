@@ -1,8 +1,9 @@
 """
-Partition a model, and prove how far from optimal it is
-=======================================================
+Pipeline: divide a model into stages
+====================================
 
-SqueezeNet is partitioned into four stages; the plot shows the cost of each stage.
+SqueezeNet is partitioned into four stages, and a certificate says how far from optimal that is at
+most. The plot shows the cost of each stage.
 """
 
 import matplotlib.pyplot as plt

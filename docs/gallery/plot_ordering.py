@@ -1,0 +1,21 @@
+"""
+Ordering: run operators so that tensors take the least memory
+=============================================================
+
+The order in which one device runs Inception-v3 decides how many tensors wait for later operators.
+The plot shows the memory that they take.
+"""
+
+import matplotlib.pyplot as plt
+
+import boundmark
+
+answer = boundmark.solve("zoo/inception-v3", "ordering", seconds=60, quiet=True)
+print(f"{answer.cost:,} bytes at the peak, at least {answer.bound:,} bytes")
+
+fig, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+answer.plot(ax)
+
+# %%
+# What takes the memory at the peak:
+answer.losses
