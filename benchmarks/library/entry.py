@@ -297,11 +297,22 @@ def _made(kind: Any, record: Mapping[str, Any]) -> Any:
     return kind(**record)
 
 
+# Methods that have another name today than documents say which they made.
+RENAMED = {
+    "pivot-tree": "anchor-tree",
+    "reach": "prefix-bound",
+    "separation": "forced-transfer",
+    "share": "fractional-load",
+    "tower-dp": "two-branch-dp",
+}
+
+
 def recipe(entry: Entry, find: Find) -> str:
     """Return a suite of one task as TOML text: instance, method, parameters, seed and limits.
 
     Methods that watch the clock may find something else than they did; most end by themselves.
     """
+    method = RENAMED.get(find.method, find.method)
     params = ", ".join(f"{name} = {_toml(value)}" for name, value in find.params.items())
     lines = [
         f"# Makes again: {entry.name}, {find.words}.",
@@ -313,7 +324,7 @@ def recipe(entry: Entry, find: Find) -> str:
         f"memory_limit_gib = {find.memory_limit_bytes / 2**30:g}",
         f"threads = {find.threads}",
         f"seeds = [{find.seed}]",
-        f"methods = [{{ name = {_toml(find.method)}, params = {{ {params} }} }}]",
+        f"methods = [{{ name = {_toml(method)}, params = {{ {params} }} }}]",
         "",
         "[[instances]]",
         f"dataset = {_toml(entry.dataset)}",

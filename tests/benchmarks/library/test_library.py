@@ -14,10 +14,11 @@ from command_line import Boundmark
 from boundmark.benchmarks import api
 from boundmark.benchmarks.library import Library, adding
 from boundmark.benchmarks.library.adding import add_results
+from boundmark.benchmarks.library.entry import recipe
 from boundmark.benchmarks.library.folder import packed
 from boundmark.benchmarks.library.verifying import Part, verify_library
 from boundmark.bounds.checker.registry import KINDS
-from boundmark.problems.catalog import problems
+from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import BoundmarkError
 
 FACTS = """
@@ -43,6 +44,9 @@ def empty(folder: Path, facts: str = FACTS) -> Library:
     folder.mkdir()
     (folder / "library.toml").write_text(facts)
     return Library.open(folder)
+
+
+CHECKOUT = Path(__file__).parents[3] / "library"
 
 
 @pytest.fixture(autouse=True)
@@ -214,6 +218,21 @@ def test_data_sets_of_others_are_left_out(finished_run: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not CHECKOUT.is_dir(), reason="a package has no library")
+def test_recipes_name_methods_of_today() -> None:
+    """Documents keep the names of the methods that made them, also of those renamed since."""
+    entries = list(Library.open(CHECKOUT).entries())
+    finds = {
+        find.method: recipe(entry, find)
+        for entry in entries
+        for find in (entry.solution, entry.bound, entry.beyond)
+        if find is not None
+    }
+    assert {"share", "reach"} <= finds.keys()
+    named = {one["name"] for text in finds.values() for one in tomllib.loads(text)["methods"]}
+    assert named <= methods().keys()
+
+
 def test_recipes_make_certificates_again(
     boundmark: Boundmark, finished_run: Path, tmp_path: Path
 ) -> None:
