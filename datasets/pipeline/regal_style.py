@@ -148,10 +148,7 @@ def load(member: str) -> PipelineGraph:
     position = {v: p for p, v in enumerate(sorted(range(nodes), key=draws.__getitem__))}
     edges = [sorted((position[u], position[v])) for u, v in pairs]
     sizes = [_size(rng) for _ in range(nodes)]
-    if kind:
-        work = [_size(rng) for _ in range(nodes)]
-    else:
-        work = _memory_bound_work(edges, sizes, rng)
+    work = [_size(rng) for _ in range(nodes)] if kind else _memory_bound_work(edges, sizes, rng)
     if kind == "-sparse":
         wanted = nodes * (FEWEST_EDGES + (MOST_EDGES - FEWEST_EDGES) * rng.random())
         edges = [edge for edge in edges if rng.random() * len(edges) < wanted]
