@@ -255,19 +255,26 @@ def _over_time(results: ProblemResults) -> Plot:
     )
 
 
+def program_times(results: ProblemResults) -> pd.DataFrame:
+    """Return the times of SliceGraph and of the programs, one row per task; see the plot."""
+    tasks = results.tasks
+    is_slicing = tasks["method"].str.startswith((GENETIC, "slicegraph"))
+    chosen = tasks[is_slicing | is_run_of(tasks["method"], PROGRAMS)]
+    return runtime_scatter_data(chosen, results.grouping.column)
+
+
 def _times(results: ProblemResults) -> Plot:
     """Return the plot of [MTPP24], Figures 4 and 5: times of SliceGraph and of the programs."""
-    is_slicing = results.tasks["method"].str.startswith((GENETIC, "slicegraph"))
-    chosen = results.tasks[is_slicing | is_run_of(results.tasks["method"], PROGRAMS)]
+    data = program_times(results)
     draw: Callable[[pd.DataFrame, Axes], None] = partial(
-        draw_runtime_scatter, looks=looks_of(natural_order(chosen["method"]))
+        draw_runtime_scatter, looks=looks_of(natural_order(data["method"]))
     )
     return Plot(
         "program_times",
         "Time of SliceGraph and of the programs against size",
         "In the form of Archer et al. (ICML 2024), Figures 4 and 5: one mark per task, filled if "
         "it ended ok. Unsolved programs are at the time limit.",
-        runtime_scatter_data(chosen, results.grouping.column),
+        data,
         draw,
         _panels(results),
         height=3.6,
