@@ -93,7 +93,7 @@ def runtime(tasks: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     Error
         If no task ran, or a column is missing.
     """
-    _check(tasks, ("task_id", "method", "nodes", "wall_seconds", "status"))
+    _check(tasks, ("task_id", "dataset", "method", "nodes", "wall_seconds", "status"))
     data = runtime_scatter_data(tasks.assign(group=ALL_INSTANCES), "group")
     return _drawn("runtime", data, ax, draw_runtime_scatter)
 

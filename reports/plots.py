@@ -1,6 +1,7 @@
 """Plots of a page: their style, their drawing as SVG and PNG, and hints over marks."""
 
 import io
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -145,11 +146,15 @@ class Panels:
         Returns what stands above the panel of a value.
     has_common_x
         Whether the horizontal axis is common too.
+    rows
+        A column of text with a row of panels for each value, e.g. for each data set; empty for one
+        row. The plot's height is that of a row.
     """
 
     column: str
     title: Callable[[Any], str]
     has_common_x: bool = True
+    rows: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,6 +189,18 @@ class Plot:
     height: float = 3.4
     legend_is_above: bool = False
     instance: str = ""
+
+
+def distinct_names(data: pd.DataFrame) -> "pd.Series[str]":
+    """Return the names of instances, behind their data set where several have the same name.
+
+    Parameters
+    ----------
+    data
+        With columns `dataset` and `instance`.
+    """
+    several = data.groupby("instance")["dataset"].transform("nunique") > 1
+    return data["instance"].where(~several, data["dataset"] + "/" + data["instance"])
 
 
 def instance_plot(
@@ -354,12 +371,16 @@ def _draw_panels(plot: Plot, figure: "Figure") -> None:
     column = plot.data[plot.panels.column]
     is_text = column.map(lambda value: isinstance(value, str)).any()
     values: list[Any] = natural_order(column) if is_text else sorted(set(column))
+    of_row = plot.data[plot.panels.rows] if plot.panels.rows else pd.Series("", plot.data.index)
+    rows = natural_order(of_row)
+    figure.set_figheight(plot.height * len(rows))
     all_axes = figure.subplots(
-        1, len(values), sharex=plot.panels.has_common_x, sharey=True, squeeze=False
-    )[0]
-    for axes, value in zip(all_axes, values, strict=True):
-        axes.set_title(plot.panels.title(value))
-        plot.draw(plot.data[column == value], axes)
+        len(rows), len(values), sharex=plot.panels.has_common_x, sharey=True, squeeze=False
+    )
+    for (row, value), axes in zip(itertools.product(rows, values), all_axes.flat, strict=True):
+        title = plot.panels.title(value)
+        axes.set_title(f"{row}, {title}" if len(rows) > 1 else title)
+        plot.draw(plot.data[(of_row == row) & (column == value)], axes)
         axes.label_outer()
 
 
@@ -380,7 +401,8 @@ def _add_legend(plot: Plot, figure: "Figure") -> None:
         return
     widest = LEGEND_MARK_INCHES + LEGEND_LETTER_INCHES * max(map(len, labels))
     columns = max(1, min(MOST_LEGEND_COLUMNS, len(labels), int(plot.width / widest)))
-    figure.set_figheight(plot.height + LEGEND_LINE_INCHES * -(-len(labels) // columns))
+    height = figure.get_figheight()
+    figure.set_figheight(height + LEGEND_LINE_INCHES * -(-len(labels) // columns))
     figure.legend(shown, labels, loc="outside lower center", ncols=columns)
 
 

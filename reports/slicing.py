@@ -11,7 +11,7 @@ from boundmark.reports.default import DEFAULT, default_tables
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.methods import method_section
 from boundmark.reports.pages.page import Cell, Section
-from boundmark.reports.plots import COLOURS, Panels, Plot, integer_ticks
+from boundmark.reports.plots import COLOURS, Panels, Plot, distinct_names, integer_ticks
 from boundmark.reports.problem_report import Grouping, ProblemResults, Tables
 from boundmark.reports.sections.gaps import bound_section, gap_section, solution_section
 from boundmark.reports.sections.instances import instance_section
@@ -405,7 +405,7 @@ def load_section(results: ProblemResults, tables: Tables) -> Section | None:
     for number, ((device, parameters), part) in enumerate(
         loads.groupby(["device", "parameters"], sort=False), 1
     ):
-        data = load_data(part)
+        data = load_data(part.assign(instance=distinct_names(part)))
         plots.append(
             Plot(
                 f"device_loads_{number}",

@@ -136,7 +136,7 @@ BOTTLENECK_GUESS = Method(
     summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
     run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_bottleneck_guess"),
     params={"solver": "highs"},
-    version=2,
+    version=3,
 )
 
 EXACT = Method(

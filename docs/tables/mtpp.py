@@ -1,27 +1,44 @@
 """Make docs/results-mtpp.md: `python docs/tables/mtpp.py` from the data in `docs/tables/mtpp`.
 
-It also makes `docs/tables/mtpp/tables.md`, with all that the page leaves out.
-`python docs/tables/mtpp.py collect RESULTS` takes those data from a results folder, of which
-`boundmark report RESULTS` has been made; `mtpp_solvers.py` measures those of the solvers.
+It also makes `docs/tables/mtpp/tables.md`, with all that the page leaves out, and the pictures
+docs/mtpp-times.svg and docs/mtpp-bounds-over-time.svg. `python docs/tables/mtpp.py collect
+RESULTS...` takes those data from results folders, one for each data set; `mtpp_solvers.py` measures
+those of the solvers.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import runs
 from results_page import DOCS, all_tables, by_stages, make_page, markdown
 
 from boundmark.reports.best_known import shipped
+from boundmark.reports.folder_results import read_folder
+from boundmark.reports.pipeline import REPORT
+from boundmark.reports.pipeline.drawings import SIMPLE_METHODS
+from boundmark.reports.pipeline.hierarchy import (
+    bounds_over_time,
+    draw_bounds_over_time,
+    hierarchy_table,
+    program_times,
+)
+from boundmark.reports.plots import Panels, Plot, drawing_of, looks
+from boundmark.reports.sections.runtime import draw_runtime_scatter
 from boundmark.reports.statistics import geometric_mean
-from boundmark.reports.stored.schema import unsupported_by_reason
 from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.text import count
+from boundmark.reports.tables.by_parameter import runtime_by_parameter
+from boundmark.reports.text import count, natural_order
 
 DATA = DOCS / "tables" / "mtpp"
 PAGE = DOCS / "results-mtpp.md"
 TABLES = DATA / "tables.md"
+
+WORST_ORDERS = "worst-orders"
+BRKGA = "brkga-10000"
 
 # What the licence of gurobipy's wheel covers, in columns and in rows.
 LICENCE = 2000
@@ -54,6 +71,8 @@ TABLE_2 = {
 
 def beside(ours: pd.DataFrame, name: str, printed: dict[str, Sequence[float]], digits: int) -> str:
     """Return a Markdown table of the paper's numbers and ours, and of what only we have.
+
+    Numbers of stages that were not measured have empty cells.
 
     Parameters
     ----------
@@ -114,25 +133,26 @@ def mean_solver_table(rows: pd.DataFrame) -> str:
 
 
 def collect(folders: list[Path]) -> None:
-    """Write the tables of a results folder's report, and what the run was, as CSV and JSON.
+    """Add to the data what folders have, each of which holds the results of one data set.
 
     What the solvers claim gets the best known costs of today beside it.
     """
-    (folder,) = folders
-    rows = ResultStore.open(folder).results()
-    run = runs.task_facts(rows)
-    run |= runs.machine_facts(folders, rows, ["highspy", "pyscipopt", "gurobipy"])
-    tables = folder / "tables" / "pipeline"
-    for name in ("hierarchy_by_k", "solutions_by_k", "runtime_by_k"):
-        frame = pd.read_parquet(tables / f"{name}.parquet")
-        frame = frame[frame["dataset"] != "all data sets"]
-        kept = [one for one in KEPT[name] if one in frame]
-        frame[kept].round(6).to_csv(DATA / f"{name}.csv", index=False)
-    unsupported = rows[rows["status"] == "unsupported"]
-    reasons = unsupported_by_reason(
-        zip(unsupported["method"], unsupported["status_detail"], strict=True)
-    )
-    run["unsupported"] = [one.sentence for one in reasons]
+    runs_of = json.loads((DATA / "run.json").read_text())
+    for folder in folders:
+        store = ResultStore.open(folder)
+        rows = store.results()
+        results = read_folder(store).of_problem("pipeline", REPORT.grouping)
+        (dataset,) = set(rows["dataset"])
+        runs_of[dataset] = runs.task_facts(rows) | runs.machine_facts([folder], rows, ["highspy"])
+        if dataset == WORST_ORDERS:
+            keep("worst_orders", dataset, worst_orders(results.tasks))
+            continue
+        keep("hierarchy_by_k", dataset, hierarchy_table(results))
+        keep("runtime_by_k", dataset, runtime_by_parameter(results.tasks, "param_k"))
+        keep("bounds_over_time", dataset, bounds_over_time(results))
+        keep("program_times", dataset, program_times(results))
+        if dataset == "zoo":
+            keep("case_study", dataset, case_study(results.tasks))
     solvers = pd.read_csv(DATA / "solvers.csv")
     records = shipped()
     costs = {
@@ -141,7 +161,43 @@ def collect(folders: list[Path]) -> None:
     }
     solvers["best_known"] = [costs.get((one.graph, one.k)) for one in solvers.itertuples()]
     solvers.to_csv(DATA / "solvers.csv", index=False)
-    runs.store_run(DATA, run)
+    runs.store_run(DATA, runs_of)
+
+
+def keep(name: str, dataset: str, found: pd.DataFrame) -> None:
+    """Put rows of a data set in the place of those that a file of the data has."""
+    path = DATA / f"{name}.csv"
+    found = found[found["dataset"] == dataset]
+    found = found[KEPT.get(name, list(found))].round(6)
+    if path.exists():
+        old = pd.read_csv(path)
+        found = pd.concat([old[old["dataset"] != dataset], found])
+    found.to_csv(path, index=False)
+
+
+def worst_orders(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return the cost and the certified bound of each method on each instance."""
+    columns = ["dataset", "instance", "param_k", "method", "objective", "bound_certified"]
+    return tasks[columns].sort_values(["instance", "param_k", "method"])
+
+
+# Of the case study, as in the paper.
+CASE_STAGES = 4
+
+
+def case_study(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Return what each method found on the model whose simple bound is the weakest.
+
+    That is, of `CASE_STAGES` stages, and over the cost of BRKGA's best partition.
+    """
+    chosen = tasks[tasks["param_k"] == CASE_STAGES]
+    simple = chosen[chosen["method"].isin(SIMPLE_METHODS)]
+    bound = simple.groupby("instance")["bound_certified"].max().astype("float64")
+    genetic = chosen[chosen["method"] == BRKGA].set_index("instance")["objective"]
+    weakest = (bound / genetic.astype("float64")).idxmin()
+    columns = ["dataset", "instance", "nodes", "param_k", "method", "objective"]
+    columns += ["bound_certified", "bound_claimed", "wall_seconds"]
+    return chosen[chosen["instance"] == weakest][columns]
 
 
 KEPT = {
@@ -151,16 +207,83 @@ KEPT = {
 }
 
 
-def time_table(times: pd.DataFrame) -> str:
-    """Return the mean seconds of SliceGraph's methods and of the programs on models."""
-    methods = ("slicegraph", "brkga-10000", "bottleneck", "bottleneck-guess", "exact", "certify")
-    own = times[times["dataset"] == "zoo"].set_index(["method", "param_k"])["mean_seconds"]
-    rows = [
-        [method, *(f"{own[method, k]:.2f}" for k in STAGES)]
-        for method in methods
-        if (method, STAGES[0]) in own.index
-    ]
-    return markdown(["seconds", *by_stages(STAGES)], rows)
+def time_table(times: pd.DataFrame, dataset: str) -> str:
+    """Return the mean seconds of SliceGraph's methods and of the programs on a data set."""
+    methods = ("slicegraph", BRKGA, "bottleneck", "bottleneck-guess", "exact", "certify")
+    own = times[times["dataset"] == dataset].set_index(["method", "param_k"])["mean_seconds"]
+    sizes = sorted(set(times[times["dataset"] == dataset]["param_k"]))
+    rows = [[method, *(f"{own[method, k]:.2f}" for k in sizes)] for method in methods]
+    return markdown(["seconds", *by_stages(sizes)], rows)
+
+
+# The paper's net10_new_ckpt-4000009, k = 4 ([MTPP24], Section 5).
+CASE = {
+    "simple (Lemma 3.3)": 0.2775,
+    "bottleneck": 0.6570,
+    "bottleneck-guess": 0.9152,
+    "exact": 0.9913,
+}
+
+
+def case_table(found: pd.DataFrame) -> str:
+    """Return each method's bound over the cost of BRKGA's partition, and its seconds."""
+    own = found.set_index("method")
+    bound = own["bound_certified"].fillna(own["bound_claimed"]) / own.loc[BRKGA, "objective"]
+    simple = max(SIMPLE_METHODS, key=lambda name: bound[name])
+    rows = []
+    for level, printed in CASE.items():
+        name = simple if level not in own.index else level
+        kind = "certified" if name == simple else "claimed"
+        seconds = f"{own.loc[name, 'wall_seconds']:.1f}"
+        rows.append([level, kind, f"{printed:.4f}", f"{bound[name]:.4f}", seconds])
+    seconds = f"{own.loc['certify', 'wall_seconds']:.1f}"
+    rows.append(["certify", "certified", "", f"{bound['certify']:.4f}", seconds])
+    model, nodes = found["instance"].iloc[0], found["nodes"].iloc[0]
+    return markdown(
+        ["bound", "kind", ">net10 (paper)", f">{model}, {nodes} nodes (ours)", ">seconds"], rows, 2
+    )
+
+
+def worst_table(found: pd.DataFrame) -> str:
+    """Return the cost of each method over the optimum, K + 1, beside the proven ratio."""
+    lines = []
+    for where, title in (("lemma-b2", "Lemma B.2"), ("remark-b3", "Remark B.3")):
+        part = found[found["instance"].str.startswith(where)]
+        own = part.set_index(["method", "param_k"])
+        sizes = sorted(set(part["param_k"]))
+        proven = {k: k if where == "lemma-b2" else 2 * k / (k + 1) for k in sizes}
+        lines.append([title, "proven", *(f"{proven[k]:.3f}" for k in sizes)])
+        for method in dict.fromkeys(["slicegraph", *part["method"]]):
+            if method not in ("mean-work", "certify"):
+                ratios = (f"{own.loc[(method, k), 'objective'] / (k + 1):.3f}" for k in sizes)
+                lines.append(["", f"`{method}`", *ratios])
+        bounds = (f"{own.loc[('certify', k), 'bound_certified'] / (k + 1):.3f}" for k in sizes)
+        lines.append(["", "`certify` (bound)", *bounds])
+    return markdown(["", "", *by_stages(sizes)], lines, 2)
+
+
+def machine_lines(of_runs: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a line for each run: what it was of, and by which code, when and where."""
+    lines = []
+    for name, run in of_runs.items():
+        versions = ", ".join(f"{one} {version}" for one, version in run["versions"].items())
+        failed = {one: n for one, n in run["statuses"].items() if one not in ("ok", "unsupported")}
+        limit = f", {run['limit']:g} seconds each" if "limit" in run else ""
+        loads = f", load {', '.join(map(str, run['loads']))}" if "loads" in run else ""
+        lines.append(
+            f"- {RUNS[name]}: {runs.machine(run)}{loads}, one task at a time with one thread, "
+            f"{versions}; {count(run['tasks'], 'task')}{limit} "
+            f"({runs.told(failed) or 'none failed'}), {runs.minutes(run)}."
+        )
+    return "\n".join(lines)
+
+
+RUNS = {
+    "zoo": "Table 1, Figure 4 and the case study",
+    "regal-style": "Table 3 and Figure 5",
+    WORST_ORDERS: "Worst orders",
+    "orders": "Table 2",
+}
 
 
 def every_part() -> dict[str, str]:
@@ -168,24 +291,34 @@ def every_part() -> dict[str, str]:
     frames = {name: pd.read_csv(DATA / f"{name}.csv") for name in KEPT}
     levels, costs = frames["hierarchy_by_k"], frames["solutions_by_k"].assign(kind="verified")
     costs = costs[costs["method"].isin(TABLE_2)]
+    times = frames["runtime_by_k"]
     solvers = pd.read_csv(DATA / "solvers.csv")
-    run = json.loads((DATA / "run.json").read_text())
-    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    failed = {name: n for name, n in run["statuses"].items() if name not in ("ok", "unsupported")}
-    ran = (
-        f"{runs.machine(run)}, one task at a time with one thread, {versions}. "
-        f"{count(run['tasks'], 'task')} ({runs.told(failed) or 'none failed'}), "
-        f"{runs.minutes(run)}."
-    )
+    of_runs = json.loads((DATA / "run.json").read_text())
     return {
-        "machine": "\n\n".join([ran, *run["unsupported"]]),
+        "machine": machine_lines({name: of_runs[name] for name in RUNS}),
         "table 1": beside(levels[levels["dataset"] == "zoo"], "level", TABLE_1, 4),
         "table 3": beside(levels[levels["dataset"] == "regal-style"], "level", TABLE_3, 4),
         "table 2": beside(costs[costs["dataset"] == "zoo"], "method", TABLE_2, 3),
-        "times": time_table(frames["runtime_by_k"]),
+        "times": time_table(times, "zoo"),
+        "times of random graphs": time_table(times, "regal-style"),
+        "case study": case_table(pd.read_csv(DATA / "case_study.csv")),
+        "worst orders": worst_table(pd.read_csv(DATA / "worst_orders.csv")),
         "mean of solvers": mean_solver_table(solvers),
         "solvers": solver_table(solvers),
     }
+
+
+def draw_pictures() -> None:
+    """Draw Figures 4 and 5, and bounds over time, with a row for each data set."""
+    for name, data_name, draw in (
+        ("mtpp-times", "program_times", draw_runtime_scatter),
+        ("mtpp-bounds-over-time", "bounds_over_time", draw_bounds_over_time),
+    ):
+        data = pd.read_csv(DATA / f"{data_name}.csv")
+        drawn = partial(draw, looks=looks(natural_order(data["method"])))
+        panels = Panels("param_k", lambda k: f"k = {k}", rows="dataset")
+        plot = Plot(name, "", "", data, drawn, panels, height=2.8)
+        (DOCS / f"{name}.svg").write_text(drawing_of(plot, name).svg)
 
 
 def parts() -> dict[str, str]:
@@ -200,3 +333,4 @@ def tables() -> str:
 
 if __name__ == "__main__":
     make_page(PAGE, parts, collect, (TABLES, tables))
+    draw_pictures()

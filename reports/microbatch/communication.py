@@ -12,7 +12,7 @@ from boundmark.problems.microbatch.schedule import makespan
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.microbatch.drawings import Pair
 from boundmark.reports.pages.page import Cell, Section
-from boundmark.reports.plots import COLOURS, GREY, Panels, Plot, names_below
+from boundmark.reports.plots import COLOURS, GREY, Panels, Plot, distinct_names, names_below
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics import geometric_mean
@@ -144,13 +144,14 @@ def communication_section(results: ProblemResults, tables: Tables) -> Section | 
         for transfer, part in simulated.groupby("transfer")
     ]
     table = page_table("Simulated time with transfers", PAGE_COLUMNS, groups, NOTES)
-    bars = simulated["instance"].nunique() * simulated["transfer"].nunique()
+    data = simulated.assign(instance=distinct_names(simulated))
+    bars = data["instance"].nunique() * data["transfer"].nunique()
     plot = Plot(
         "communication",
         "Blocking and non-blocking communication",
         "Simulated makespan of the best schedule of a layout over that without transfers; each "
         "transfer takes the given part of the shortest block's time.",
-        simulated,
+        data,
         draw_communication,
         Panels("transfer", lambda transfer: f"transfer: {Fraction(transfer)}"),
         width=max(7.4, 1.0 + INCHES_PER_BAR * bars),

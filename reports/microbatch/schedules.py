@@ -9,7 +9,7 @@ import pandas as pd
 from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots import Looks, Panels, Plot, include_zero, integer_ticks
+from boundmark.reports.plots import Looks, Panels, Plot, distinct_names, include_zero, integer_ticks
 from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
@@ -220,7 +220,8 @@ def bubble_rate_by_memory_data(best: pd.DataFrame) -> pd.DataFrame:
     shown = shown[shown["keeps_memory"].fillna(False).astype(bool) & shown["memory"].notna()]
     several = shown.groupby(["dataset", "instance"])["memory"].transform("nunique") > 1
     columns = ["dataset", "instance", "devices", "memory", "bubble_rate", "optimal"]
-    return shown[several][columns].reset_index(drop=True)
+    shown = shown[several][columns].reset_index(drop=True)
+    return shown.assign(instance=distinct_names(shown))
 
 
 def draw_bubble_rate_by_memory(
@@ -278,7 +279,8 @@ def bubble_rate_by_repetend_data(schedules: pd.DataFrame) -> pd.DataFrame:
     table = table[several].assign(
         bubble_rate=lambda frame: frame.groupby(key)["bubble_rate"].cummin()
     )
-    return table.reset_index(drop=True)
+    table = table.reset_index(drop=True)
+    return table.assign(instance=distinct_names(table))
 
 
 def draw_bubble_rate_by_repetend(data: pd.DataFrame, axes: "Axes") -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from boundmark.reports.microbatch.schedules import layout_table
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots import GREY, Looks, Plot, names_below, plain_log_ticks
+from boundmark.reports.plots import GREY, Looks, Plot, distinct_names, names_below, plain_log_ticks
 from boundmark.reports.plots import looks as looks_of
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.runtime import SMALLEST_SECONDS
@@ -102,7 +102,8 @@ SPREAD = 0.7
 def search_time_data(times: pd.DataFrame) -> pd.DataFrame:
     """Return the times there are, one per instance and method."""
     columns = ["dataset", "instance", "parameters", "method", "seconds", "is_limited", "ratio"]
-    return times[times["seconds"].notna()][columns].reset_index(drop=True)
+    shown = times[times["seconds"].notna()][columns].reset_index(drop=True)
+    return shown.assign(instance=distinct_names(shown))
 
 
 def draw_search_time(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The hierarchy of lower bounds of [MTPP24], in the form of its Tables 1 and 3 and its Figure 4.
+"""The hierarchy of lower bounds of [MTPP24], in the form of its Tables 1 and 3, Figures 4 and 5.
 
 Four levels, each of which costs more than the one before: the simple bound, two relaxations with
 three superblocks, and the program of all stages. The paper's tables show for each level "the best
@@ -188,8 +188,9 @@ def bounds_over_time(results: ProblemResults) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        That of the grouping, for its first, middle and last value; `method`; `seconds`; `mean` over
-        the instances of the best bound until then, at least the simple one, over BRKGA's cost.
+        `dataset`; that of the grouping, for its first, middle and last value; `method`; `seconds`;
+        `mean` over the instances of the best bound until then, at least the simple one, over
+        BRKGA's cost.
     """
     by, tasks = results.grouping.column, results.tasks
     simple = _best(tasks, SIMPLE_METHODS, "bound_certified")
@@ -205,7 +206,7 @@ def bounds_over_time(results: ProblemResults) -> pd.DataFrame:
     limit = bounds["value"] <= bounds["instance_sha256"].map(uppers) * (1 + 1e-6)
     events = {str(task): part for task, part in bounds[limit].groupby("task_id")}
     rows = []
-    for (value, method), part in chosen.groupby([by, "method"], sort=True):
+    for (dataset, value, method), part in chosen.groupby(["dataset", by, "method"], sort=True):
         last = float(part["time_limit_seconds"].max())
         if not last > FIRST_SECONDS:
             continue
@@ -215,8 +216,8 @@ def bounds_over_time(results: ProblemResults) -> pd.DataFrame:
             for task, sha256 in zip(part["task_id"], part["instance_sha256"], strict=True)
         ]
         means = np.exp(np.log(np.stack(curves)).mean(axis=0))
-        rows += [(value, method, *point) for point in zip(times, means, strict=True)]
-    return pd.DataFrame(rows, columns=[by, "method", "seconds", "mean"])
+        rows += [(dataset, value, method, *point) for point in zip(times, means, strict=True)]
+    return pd.DataFrame(rows, columns=["dataset", by, "method", "seconds", "mean"])
 
 
 def _curve(events: pd.DataFrame | None, times: Any, floor: float) -> Any:
@@ -254,19 +255,26 @@ def _over_time(results: ProblemResults) -> Plot:
     )
 
 
+def program_times(results: ProblemResults) -> pd.DataFrame:
+    """Return the times of SliceGraph and of the programs, one row per task; see the plot."""
+    tasks = results.tasks
+    is_slicing = tasks["method"].str.startswith((GENETIC, "slicegraph"))
+    chosen = tasks[is_slicing | is_run_of(tasks["method"], PROGRAMS)]
+    return runtime_scatter_data(chosen, results.grouping.column)
+
+
 def _times(results: ProblemResults) -> Plot:
-    """Return the plot of [MTPP24], Figure 4: times of SliceGraph and of the programs."""
-    is_slicing = results.tasks["method"].str.startswith((GENETIC, "slicegraph"))
-    chosen = results.tasks[is_slicing | is_run_of(results.tasks["method"], PROGRAMS)]
+    """Return the plot of [MTPP24], Figures 4 and 5: times of SliceGraph and of the programs."""
+    data = program_times(results)
     draw: Callable[[pd.DataFrame, Axes], None] = partial(
-        draw_runtime_scatter, looks=looks_of(natural_order(chosen["method"]))
+        draw_runtime_scatter, looks=looks_of(natural_order(data["method"]))
     )
     return Plot(
         "program_times",
         "Time of SliceGraph and of the programs against size",
-        "In the form of Archer et al. (ICML 2024), Figure 4: one mark per task, filled if it "
-        "ended ok. Unsolved programs are at the time limit.",
-        runtime_scatter_data(chosen, results.grouping.column),
+        "In the form of Archer et al. (ICML 2024), Figures 4 and 5: one mark per task, filled if "
+        "it ended ok. Unsolved programs are at the time limit.",
+        data,
         draw,
         _panels(results),
         height=3.6,
@@ -274,4 +282,4 @@ def _times(results: ProblemResults) -> Plot:
 
 
 def _panels(results: ProblemResults) -> Panels:
-    return Panels(results.grouping.column, results.grouping.heading)
+    return Panels(results.grouping.column, results.grouping.heading, rows="dataset")

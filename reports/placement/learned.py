@@ -6,7 +6,7 @@ import pandas as pd
 
 from boundmark.reports.dictionary import columns_of
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.plots import Panels, Plot, looks, plain_log_ticks
+from boundmark.reports.plots import Panels, Plot, distinct_names, looks, plain_log_ticks
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.parameters import json_object
@@ -243,11 +243,15 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 def _panels(curves: pd.DataFrame) -> list[str]:
     """Return the title of each row's curves: the model, and parameters if they differ."""
-    several = curves.groupby("instance")[["device", "parameters"]].transform("nunique").max(axis=1)
+    key = ["dataset", "instance"]
+    several = curves.groupby(key)[["device", "parameters"]].transform("nunique").max(axis=1)
     return [
-        _model(key) if number > 1 else str(key[1])
-        for key, number in zip(
-            curves[MODEL].itertuples(index=False, name=None), several, strict=True
+        _model(model) if number > 1 else name
+        for model, number, name in zip(
+            curves[MODEL].itertuples(index=False, name=None),
+            several,
+            distinct_names(curves),
+            strict=True,
         )
     ]
 

@@ -38,7 +38,7 @@ def runtime_scatter_data(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
     ran = ran[ran["wall_seconds"].notna()]
     values = values_in_order(ran[by])
     chosen = {values[0], values[len(values) // 2], values[-1]} if values else set()
-    columns = [by, "method", "nodes", "wall_seconds", "status"]
+    columns = ["dataset", by, "method", "nodes", "wall_seconds", "status"]
     shown = ran[ran[by].isin(chosen)]
     if len(shown) > MOST_MARKS:
         ordered = shown.sort_values(["nodes", "method", "task_id"], kind="stable")

@@ -114,9 +114,9 @@ def test_random_graphs() -> None:
 
 
 def test_models_of_the_mtpp_paper() -> None:
-    """The least mean of certified bounds over all numbers of stages."""
+    """The least mean of certified bounds over the numbers of stages that were measured."""
     table = rows("results-mtpp", "table 1")["best certified bound of all methods"]
-    least = min(table[1:], key=float)
+    least = min(filter(None, table[1:]), key=float)
     assert f"the certified bounds are {least} of the best cost or more" in page("problems/pipeline")
 
 

@@ -17,6 +17,7 @@ from boundmark.reports.plots import (
     MARKERS,
     Panels,
     Plot,
+    distinct_names,
     drawing_of,
     figure_of,
     include_zero,
@@ -41,6 +42,23 @@ def draw(data: pd.DataFrame, axes: Axes) -> None:
 def plot(**given: Any) -> Plot:
     """Return a plot of two series."""
     return Plot("p", "Title", "Caption.", DATA, draw, **given)
+
+
+def test_rows_of_panels_do_not_mix_data_sets() -> None:
+    """A row for each value of a second column, each panel with its own data and both titles."""
+    panels = Panels("panel", str, rows="series")
+    figure = figure_of(plot(panels=panels, height=2.0))
+    titles = ["one, v9", "one, v10", "two, v9", "two, v10"]
+    assert [axes.get_title() for axes in figure.axes] == titles
+    shown = [[list(line.get_ydata()) for line in axes.lines] for axes in figure.axes]
+    assert shown == [[[7]], [[5]], [[6]], []]
+    assert figure.get_figheight() > 4.0
+
+
+def test_equal_names_of_two_data_sets_differ() -> None:
+    """Other names stay as they are."""
+    data = pd.DataFrame({"dataset": ["a", "b", "b"], "instance": ["x", "x", "y"]})
+    assert distinct_names(data).tolist() == ["a/x", "b/x", "y"]
 
 
 def test_panels_side_by_side() -> None:

@@ -55,26 +55,18 @@ def run_bottleneck_guess(
     *,
     solver: str,
 ) -> None:
-    """Claim the smallest bound over all positions of the stage.
+    """Claim the smallest bound over all positions of the stage, at least the simple bound.
 
-    The program of `bottleneck` comes first and has half of the time; its bound holds for every
-    guess, so no claim is below what `bottleneck` proves in half of the time. With all of it,
-    `bottleneck` may still be ahead. Every guess is then solved for an equal part of half of
-    the time that is left, those in the middle first: they are the smallest more often than not. A
-    solver stops when its bound reaches the smallest one so far. Then the guess with the smallest
-    bound is solved again with all the time that is left, up to the next larger bound, until the
-    smallest is an optimum or the time is up.
+    Every guess is solved for an equal part of half of the time, those in the middle first: they are
+    the smallest more often than not. A solver stops when its bound reaches the smallest one so far.
+    Then the guess with the smallest bound is solved again with all the time that is left, up to the
+    next larger bound, until the smallest is an optimum or the time is up.
     """
     solve = find("solver", solver, SOLVERS)
     graph, k = instance.graph, instance.k
-    best = Best(instance, progress)
-    report = partial(claim, "bottleneck-guess", progress=best)
+    report = partial(claim, "bottleneck-guess", progress=Best(instance, progress))
     floor = float(simple_bound(graph, k))
     report(floor)
-    whole = Search(budget.part(0.5), seed, on_bound=report)
-    floor = max(floor, solve(bottleneck_model(graph, k), whole).bound)
-    report(floor)
-
     bounds = dict.fromkeys(range(1, k + 1), floor)
     finished: set[int] = set()
 

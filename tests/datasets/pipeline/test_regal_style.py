@@ -12,7 +12,7 @@ members = st.builds(
     lambda family, seed, weighting: f"{family}-{seed}{weighting}",
     st.sampled_from(tuple(FAMILIES)),
     st.integers(0, 10**12),
-    st.sampled_from(("", "-plain")),
+    st.sampled_from(("", "-plain", "-sparse")),
 )
 
 
@@ -26,7 +26,7 @@ def test_generated_graphs_keep_to_the_recipe(member):
     assert graph.transfer.min() >= 1
     assert graph.tick == "unit"
     assert graph.is_cached
-    if member.endswith("-plain"):
+    if member.endswith(("-plain", "-sparse")):
         assert graph.work.min() >= 1
         return
     for node in range(dag.nodes):
@@ -37,16 +37,44 @@ def test_generated_graphs_keep_to_the_recipe(member):
 @given(members)
 def test_weightings_share_edges_and_tensors(member):
     """A member with plain costs differs from its twin in nothing else."""
-    one, other = load(member.removesuffix("-plain")), load(member.removesuffix("-plain") + "-plain")
+    name = member.removesuffix("-plain").removesuffix("-sparse")
+    one, other = load(name), load(f"{name}-plain")
     assert one.dag.sources.tolist() == other.dag.sources.tolist()
     assert one.dag.targets.tolist() == other.dag.targets.tolist()
     assert one.transfer.tolist() == other.transfer.tolist()
 
 
+@given(members)
+def test_sparse_graphs_are_parts_of_plain_ones(member):
+    """They have the same nodes, costs and tensors, and no edge that the plain graph lacks."""
+    name = member.removesuffix("-plain").removesuffix("-sparse")
+    plain, sparse = load(f"{name}-plain"), load(f"{name}-sparse")
+    assert plain.work.tolist() == sparse.work.tolist()
+    assert plain.transfer.tolist() == sparse.transfer.tolist()
+    kept, edges = (
+        set(zip(one.dag.sources.tolist(), one.dag.targets.tolist(), strict=True))
+        for one in (sparse, plain)
+    )
+    assert kept < edges
+
+
+def test_sparse_graphs_have_as_many_edges_as_documented():
+    """Between 0.75 and 1 per node in expectation, 0.875 in the mean."""
+    ratios = [
+        graph.dag.edges / graph.dag.nodes
+        for family in FAMILIES
+        for seed in range(50)
+        for graph in [load(f"{family}-{seed}-sparse")]
+    ]
+    # A graph of 100 nodes deviates by 0.09 from its expectation, which deviates by 0.07.
+    assert np.mean(ratios) == pytest.approx(0.875, abs=0.03)
+    assert np.std(ratios) < 0.16
+
+
 def test_members_load_and_differ():
     """Every listed name loads, and no two are the same instance."""
     hashes = {PipelineInstance(load(member), 2).sha256 for member in DATASET.members()}
-    assert len(hashes) == len(DATASET.members()) == 200
+    assert len(hashes) == len(DATASET.members()) == 300
 
 
 @pytest.mark.parametrize(
@@ -158,7 +186,7 @@ def test_costs_are_distributed_as_documented():
             "erdos-reny-7",
             "there is no family of regal-style 'erdos-reny'; did you mean erdos-renyi",
         ),
-        ("erdos-renyi", "expected FAMILY-SEED or FAMILY-SEED-plain, e.g. erdos-renyi-7."),
+        ("erdos-renyi", "or FAMILY-SEED-sparse, e.g. erdos-renyi-7."),
         ("erdos-renyi-07", "there is no graph 'erdos-renyi-07' in regal-style; expected FAMILY"),
         ("erdos-renyi-x", "there is no graph 'erdos-renyi-x' in regal-style; expected FAMILY"),
         ("erdos-renyi-7-plain-plain", "there is no graph"),

@@ -89,7 +89,7 @@ def test_profiles_have_a_step_function_per_method(axes: Axes) -> None:
 def test_scatter_shows_three_values_and_hollow_failures(axes: Axes) -> None:
     """The smallest, the middle and the largest; a task that did not end ok is hollow."""
     tasks = pd.DataFrame(
-        {"param_x": pd.array([1, 2, 3, 4, 5], "Int64"), "method": "m", "nodes": 10,
+        {"dataset": "d", "param_x": pd.array([1, 2, 3, 4, 5], "Int64"), "method": "m", "nodes": 10,
          "wall_seconds": [0.5, 1.0, 2.0, 3.0, 0.0], "status": ["ok", "ok", "oom", "ok", "ok"]}
     )  # fmt: skip
     data = runtime_scatter_data(tasks, "param_x")
