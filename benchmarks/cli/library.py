@@ -223,7 +223,9 @@ def records(name: str, as_json: bool) -> None:
     help="Folder for instances, solutions and certificates, as `boundmark verify` reads them.",
 )  # fmt: skip
 def fetch(source: Path, name: str, out: Path) -> None:
-    """Take solutions and certificates of the library from SOURCE, and compare their hashes.
+    """Take entries of the library and their proofs from a file or folder.
+
+    Hashes of all documents are compared with the records that come with the package.
 
     SOURCE is a file NAME.jsonl.gz of the library, or a folder or an archive with such files, such
     as a checkout of the repository. Only entries are taken whose name, instance or hash begins with

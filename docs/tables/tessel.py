@@ -39,7 +39,7 @@ def run_text(ran: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         [
             _name(run),
-            _commits(run),
+            ", ".join(run["commits"]),
             f"{run['from']} to {run['to'][-5:]} UTC", f"{run['limit']:g} s",
             runs.told(run["statuses"]),
             f"{run['wall_minutes']}, {run['cpu_minutes']}", str(max(run["loads"])),
@@ -59,7 +59,7 @@ def machine_text(ran: Sequence[Mapping[str, Any]]) -> str:
         own = [run for run in ran if _machine(run) == machine]
         suites = ", ".join(
             f"{_name(run)} ({count(run['tasks'], 'task')} of {run['limit']:g} s at most, "
-            f"{run['from'][:10]}, commit {_commits(run)})"
+            f"{run['from'][:10]}, commit {', '.join(run['commits'])})"
             for run in own
         )
         told.append(f"{machine}: {suites}.")
@@ -69,19 +69,13 @@ def machine_text(ran: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _commits(run: Mapping[str, Any]) -> str:
-    # Such code is refused today.
-    changes = " and uncommitted changes" if run.get("has_uncommitted_changes") else ""
-    return ", ".join(run["commits"]) + changes
-
-
 def _name(run: Mapping[str, Any]) -> str:
     return f"`{run['suite']}`" if "/" in run["suite"] else f"the searches of {run['suite']}"
 
 
 def _machine(run: Mapping[str, Any]) -> str:
     solver = run["versions"]["z3-solver"]
-    return f'"{run["cpu"]}", {run["cores"]} cores, one task at a time, Z3 {solver}'
+    return f'"{run["cpu"]}", {run["cores"]} cores, up to two tasks at a time, Z3 {solver}'
 
 
 def table_2(rates: pd.DataFrame) -> str:

@@ -91,7 +91,7 @@ def command():
     boundmark = boundmark_with(tmp_path)
     done = boundmark("methods")
     assert "Evil" not in done.stdout
-    assert "'share' is taken; expected a name of its own." in done.stderr
+    assert "'fractional-load' is taken; expected a name of its own." in done.stderr
     assert "'pipeline' is taken" in boundmark("problems").stderr
     done = boundmark("--help")
     assert "Evil" not in done.stdout

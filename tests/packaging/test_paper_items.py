@@ -30,11 +30,11 @@ def test_the_page_is_that_of_the_list() -> None:
 
 def test_places_are_links(tmp_path: Path) -> None:
     """Pages of docs with their anchor; files are named, and texts stay."""
-    where = "results-mtpp.md#figure-4-times-on-models, docs/gallery/plot_partition.py, by hand"
+    where = "results-mtpp.md#case-study, docs/gallery/plot_pipeline.py, by hand"
     (item,) = paper_items.items(written(tmp_path, where=where))["mtpp"]
     text = paper_items.sections({"mtpp": [item]})
-    assert "[results-mtpp](results-mtpp.md#figure-4-times-on-models)" in text
-    assert "`docs/gallery/plot_partition.py`, by hand |" in text
+    assert "[results-mtpp](results-mtpp.md#case-study)" in text
+    assert "`docs/gallery/plot_pipeline.py`, by hand |" in text
     assert "1 done, 0 altered, 0 missing" in text
 
 

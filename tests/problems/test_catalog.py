@@ -114,7 +114,7 @@ def test_our_own_come_first(folder: Path, caplog: pytest.LogCaptureFixture) -> N
     assert found["second"].problem == "one-machine"
     (line,) = caplog.messages
     assert "left out entry point 'a' (boundmark.methods) of package aa-plugin" in line
-    assert "'share' is taken" in line
+    assert "'fractional-load' is taken" in line
 
 
 def test_an_object_or_several(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -137,7 +137,7 @@ def test_an_object_or_several(folder: Path, caplog: pytest.LogCaptureFixture) ->
         ("broken:MIXED", CODE, "it holds a int; expected a Method"),
         ("broken:TWICE", CODE, "'first' is taken"),
         ("broken:NAMELESS", CODE, "name is None; expected a text"),
-        ("broken:OURS", CODE, "'share' is taken; expected a name of its own"),
+        ("broken:OURS", CODE, "'fractional-load' is taken; expected a name of its own"),
         # What it raises depends on whose loader of metadata is in charge.
         ("not a module at all", "", "Error: "),
         ("broken:METHOD", f"raise ValueError('{'x' * 1000}')", "ValueError: xxx"),

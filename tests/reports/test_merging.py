@@ -141,7 +141,7 @@ def _in_use(hosts: Any, make_row: Any) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (_cost_below_bound, r"task x \(uniform\).*of 3, below.*of 4 of task y \(share\)"),
+        (_cost_below_bound, r"task x \(uniform\).*of 3, below.*of 4 of task y \(fractional-load\)"),
         (_nothing, "hold no results; expected at least one"),
         (_no_folder, "is not a results folder"),
         (_garbage, "cannot be read as Parquet"),

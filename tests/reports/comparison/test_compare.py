@@ -139,15 +139,16 @@ def test_runs_that_contradict_each_other_name_both_rows(compared: Any) -> None:
     found = compared(b1={"objective": 7}, b3={"bound_certified": 6})
     worse = {finding.gate: finding for finding in found.of("worse")}["consistency"]
     assert "brkga in NEW has a verified cost of 7 (task b1)" in worse.sentence
-    assert "certified bound of 8 that share has in BASE (task b3)" in worse.sentence
+    assert "certified bound of 8 that fractional-load has in BASE (task b3)" in worse.sentence
 
 
 def test_a_contradiction_within_the_new_run_names_both_rows(compared: Any) -> None:
     """Where the report refuses to publish, the comparison says which rows."""
     found = compared(b3={"bound_certified": 9})
     worse = {finding.gate: finding for finding in found.of("worse")}["consistency"]
-    assert "(task b1), below the certified bound of 9 that share has in NEW (task b3)" in (
-        worse.sentence
+    assert (
+        "(task b1), below the certified bound of 9 that fractional-load has in NEW (task b3)"
+        in (worse.sentence)
     )
 
 
@@ -203,7 +204,7 @@ def test_another_parameter_hides_nothing(compared: Any) -> None:
     for base, new, words in (("{}", '{"x":1}', "not set -> 1"), ('{"x":1}', "{}", "1 -> not set")):
         after = {"params": new}
         found = compared(base={"params": base}, a3=after | {"bound_certified": 9}, b3=after)
-        assert only(found, "worse").subject == f"zoo/a k=2, share (x {words})"
+        assert only(found, "worse").subject == f"zoo/a k=2, fractional-load (x {words})"
 
 
 def variants(make_row: Any, **costs: tuple[int, int, int]) -> list[Any]:
@@ -364,7 +365,7 @@ def test_a_folder_of_another_schema_is_one_sentence(tmp_path: Path) -> None:
 def test_the_last_sentence_names_the_methods_that_are_worst_off(compared: Any) -> None:
     """Those with the most findings first, by gate; of more than five, how many more there are."""
     found = compared(a1={"objective": 21}, a2={"objective": 23}, a3={"bound_certified": 9})
-    assert found.sentence == "NEW is worse: brkga (objective 2); share (bound 1)."
+    assert found.sentence == "NEW is worse: brkga (objective 2); fractional-load (bound 1)."
     assert render_comparison(found).splitlines()[-1] == found.sentence
     one = found.findings[0]
     seven = replace(found, findings=tuple(replace(one, method=f"m{at}") for at in range(7)))

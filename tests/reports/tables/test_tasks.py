@@ -149,7 +149,9 @@ def test_refuses_solutions_below_bounds(make_row: Any, frame: Any) -> None:
         make_row("low", method="magic", objective=7),
         make_row("high", method="fractional-load", bound_certified=8, **BOUND),
     ]
-    with pytest.raises(StoreError, match=r"task low \(magic\).*of 7.*of 8 of task high \(share\)"):
+    with pytest.raises(
+        StoreError, match=r"task low \(magic\).*of 7.*of 8 of task high \(fractional-load\)"
+    ):
         certified_table(frame(rows))
 
 
