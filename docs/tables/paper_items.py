@@ -108,7 +108,9 @@ def _where(text: str) -> str:
         name, anchor = match[1], match[2] or ""
         target = _target(name)
         assert target is not None
-        if target.suffix != ".md" or not target.is_relative_to(DOCS):
+        is_page = target.suffix == ".md" and target.is_relative_to(DOCS)
+        # The site leaves out the data behind pages.
+        if not is_page or target.is_relative_to(DOCS / "tables"):
             return f"`{name}`"
         relative = target.relative_to(DOCS).as_posix()
         return f"[{relative.removesuffix('.md')}]({relative}{anchor})"
