@@ -71,7 +71,12 @@ def fetch(source: Path, name: str, out: Path) -> list[Path]:
             if entry is not None:
                 with naming(Path(path)):
                     written += unpack(entry, documents_in(content, entry), out)
-    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+    except (tarfile.TarError, zipfile.BadZipFile) as error:
+        # What tarfile says has a line for each compression that it tried.
+        raise StoreError(
+            f"{source} cannot be read: it is no whole archive; expected a tar or zip file."
+        ) from error
+    except OSError as error:
         raise StoreError(f"{source} cannot be read: {error}.") from error
     if not written:
         raise InvalidInputError(

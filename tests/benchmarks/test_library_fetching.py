@@ -55,5 +55,5 @@ def test_nothing_to_fetch(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="holds no file of an entry"):
         fetch(tmp_path, "", tmp_path / "out")
     (tmp_path / "text").write_text("no archive")
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(StoreError, match="it is no whole archive; expected a tar or zip"):
         fetch(tmp_path / "text", "", tmp_path / "out")
