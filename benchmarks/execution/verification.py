@@ -106,7 +106,8 @@ class Verification:
         self._instance_sha256 = instance_sha256
         self._limits = limits
         self._verdicts: dict[Candidate, str | None] = {}
-        self._seconds_per_byte = 0.0
+        # Bytes and seconds of each check so far.
+        self._checks: list[tuple[int, float]] = []
         self._checking = threading.Lock()
 
     def finish(self, candidates: Sequence[Candidate]) -> Verified:
@@ -166,13 +167,23 @@ class Verification:
     def _is_last_chance(self, leading: Sequence[Candidate], until: float) -> bool:
         """Whether candidates can be checked in time now, and cannot a little later.
 
-        A check is expected to take as long for each byte as the slowest one so far, and at most
-        twice as long.
+        A check is expected to take at most twice as long as `_expected_seconds`.
         """
-        size = sum(len(one.document) for one in leading if one not in self._verdicts)
-        seconds = self._seconds_per_byte * size
+        seconds = self._expected_seconds(
+            sum(len(one.document) for one in leading if one not in self._verdicts)
+        )
         left = until - time.monotonic()
         return seconds > 0 and seconds <= left <= 2 * seconds + FIRST_CHECK_SECONDS
+
+    def _expected_seconds(self, size: int) -> float:
+        """Return how long a check of so many bytes takes, 0.0 if there was no check yet.
+
+        As long for each byte as the slowest check of at least a tenth of the size, or the largest
+        one: small checks take long for each byte, because their process takes its time, too.
+        """
+        least = min(size / 10, max((checked for checked, _ in self._checks), default=0))
+        paces = [seconds / checked for checked, seconds in self._checks if checked >= least]
+        return size * max(paces, default=0.0)
 
     def _refusals(self, leading: Sequence[Candidate]) -> list[str | None]:
         """Return why candidates are refused, up to the first one that broke its process."""
@@ -185,9 +196,7 @@ class Verification:
                 )
                 self._verdicts.update(zip(unknown, found))  # noqa: B905
                 size = max(1, sum(len(one.document) for one in unknown))
-                self._seconds_per_byte = max(
-                    self._seconds_per_byte, (time.monotonic() - began) / size
-                )
+                self._checks.append((size, time.monotonic() - began))
             known = itertools.takewhile(self._verdicts.__contains__, leading)
             return [self._verdicts[one] for one in known]
 

@@ -2,6 +2,8 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -310,3 +312,31 @@ def test_what_can_only_just_be_checked_does_not_wait(
     with checks.beside(reports, until=time.monotonic() + 90.0):
         assert was_checked.wait(4.0)
     assert checks.so_far().certificate == certificate(6)
+
+
+def test_a_large_document_is_expected_at_the_pace_of_large_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Small checks take long for each byte, and say nothing about when the last one must begin."""
+
+    def refusals(*arguments: Any) -> list[None]:
+        candidates = arguments[3]
+        time.sleep(0.05 + 1e-6 * sum(len(one.document) for one in candidates))
+        return [None] * len(candidates)
+
+    monkeypatch.setattr(verification, "_refusals", refusals)
+    monkeypatch.setattr(verification, "FIRST_CHECK_SECONDS", 0.02)
+    checks, reports = Verification(Mock(), b"", ""), Reports()
+
+    def report(bound: int, size: int) -> Candidate:
+        reports.take(Frame({"kind": "bound_certified", "value": bound}, bytes(size)))
+        return Candidate("certificate", bound, bytes(size))
+
+    # By the tenth of the time that checks may take, the next one is due after five seconds.
+    until = time.monotonic() + 3.0
+    with checks.beside(reports, until):
+        for bound, size in ((1, 100), (2, 500_000), (3, 1_000_000)):
+            candidate = report(bound, size)
+            while checks.so_far().certificate != candidate and time.monotonic() < until:
+                time.sleep(0.02)
+    assert checks.so_far().certificate == candidate
