@@ -155,6 +155,20 @@ def test_slices_over_a_slow_network() -> None:
     assert f"no plan saves more than {most} % on five of these; densenet121 is open" in said
 
 
+def test_slices_over_gigabit() -> None:
+    """What four devices save by each search, what they can at most, and gaps by devices."""
+    lines = (DOCS / "results-memorianova.md").read_text().splitlines()
+    rows = [[c.strip() for c in line.strip("|").split("|")] for line in lines]
+    gigabit = [row for row in rows if row[0] == "Gigabit" and row[1] in ("2", "4", "8")]
+    (saved,) = (row for row in gigabit if row[1] == "4")
+    genetic, search, most = (saved[at].split(" (")[0] for at in (4, 6, 7))
+    text = page("results-memorianova")
+    assert f"GenEFlow saves {genetic}**. The bounds allow {most} at most" in text
+    assert f"`slice-search` saves {search} in the same time" in text
+    two, four, eight = (row[8].split(" %")[0] for row in gigabit)
+    assert f"Gaps grow with the number of devices: {two}, {four} and {eight} %." in text
+
+
 def test_slices_over_mixed_devices() -> None:
     """What eight devices save, and on how many models the genetic algorithm saves nothing."""
     text = (DOCS / "results-memorianova.md").read_text()
