@@ -247,8 +247,8 @@ def run_text(edges: pd.DataFrame, tasks: pd.DataFrame) -> str:
     ran, graphs = (len(one[CELL].drop_duplicates()) for one in (edges, tasks))
     stars = len(edges.loc[edges["memory"] == STATIC, CELL].drop_duplicates())
     return (
-        f"{ran} of the {graphs} graphs were run, {stars} of them with all outputs in memory. Where no "
-        f"placement was found, {NONE} stands."
+        f"{ran} of the {graphs} graphs were run, {stars} of them with all outputs in memory. Where "
+        f"no placement was found, {NONE} stands."
     )
 
 
