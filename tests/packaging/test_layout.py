@@ -1,8 +1,9 @@
-"""Where methods live: bounds and exact methods in `bounds`, and listing them imports none."""
+"""Where methods and tests live, and what importing layers costs."""
 
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,8 +48,6 @@ def test_listing_methods_imports_no_solver_and_compiles_nothing() -> None:
     assert done.stdout.strip() == "[]"
 
 
-# What importing reports costs.
-
 HEAVY = ("matplotlib", "jinja2")
 
 
@@ -63,3 +62,46 @@ def test_only_who_draws_or_renders_waits_for_it(name: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "[]"
+
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = ("problems", "datasets", "heuristics", "bounds", "benchmarks", "reports")
+
+
+@pytest.mark.parametrize("folder", [*LAYERS, "docs/tables"])
+def test_tests_are_named_after_what_they_test(folder: str) -> None:
+    """A module or package of the folder that they mirror, or the folder, and perhaps an aspect."""
+    tests = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+    assert tests
+    strays = [path for path in tests if not is_named_after_a_module(path)]
+    assert strays == []
+
+
+def is_named_after_a_module(test: Path) -> bool:
+    """Say whether `x/test_y.py` or `x/test_y_aspect.py` is about a module `x.y`, or `x` itself."""
+    mirrored = ROOT / test.parent.relative_to(ROOT / "tests")
+    if not mirrored.is_dir():
+        return False
+    modules = {path.stem for path in mirrored.glob("*.py")}
+    packages = {path.parent.name for path in mirrored.glob("*/__init__.py")}
+    name = test.stem.removeprefix("test_")
+    return any(
+        name == known or name.startswith(f"{known}_")
+        for known in (modules | packages | {mirrored.name}) - {"__init__"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("bounds/test_portfolio.py", True),
+        ("bounds/mip/test_mip_solvers.py", True),
+        ("bounds/checker/test_budget_bounds_the_work.py", True),
+        ("bounds/test_portfolios.py", False),
+        ("bounds/mip/test_portfolio.py", False),
+        ("bounds/nothing/test_nothing.py", False),
+    ],
+)
+def test_names_of_tests(test: str, expected: bool) -> None:
+    """Another folder's module gives no name, and neither does a folder that mirrors none."""
+    assert is_named_after_a_module(ROOT / "tests" / test) == expected
