@@ -130,7 +130,9 @@ def try_out(session: nox.Session, *versions: str) -> None:
         "--thresholds", str(BASELINES / "thresholds.toml"),
     )  # fmt: skip
     few = ["-m", "not slow", "--hypothesis-profile", "few"]
-    session.run("pytest", *ON_ALL_CPUS, *few, *(session.posargs or ["tests/benchmarks"]))
+    session.run(
+        "pytest", *ON_ALL_CPUS, *few, *(session.posargs or ["tests/benchmarks", "tests/behaviour"])
+    )
 
 
 def tests_of(version: str) -> None:
@@ -186,8 +188,8 @@ def torch(session: nox.Session) -> None:
     """Run what needs PyTorch: modules, exported programs, and what its exporters of today write."""
     install(session, "test", "torch")
     session.run(
-        "pytest", "tests/datasets/test_torch_exports.py", "tests/datasets/test_torch_file.py",
-        "tests/datasets/test_torch_quantised.py",
+        "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/test_torch_file.py",
+        "tests/datasets/test_torch_file_quantised.py",
         "tests/benchmarks/runtimes", "tests/benchmarks/pipeline/test_torch_stages.py",
         "tests/benchmarks/test_api.py", "tests/heuristics/microbatch/test_two_stages_in_a_v.py",
         *session.posargs,

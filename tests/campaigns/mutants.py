@@ -35,10 +35,10 @@ FOLDER = Path(str(checker.__file__)).parent
 OWN_TESTS = TESTS / "bounds/checker"
 
 # These run a copy of the folder.
-STANDALONE = ("test_command.py", "test_hostile_files.py", "test_third_party.py")
+STANDALONE = ("test_command.py", "test_checker_hostile_files.py", "test_third_party.py")
 
 # How much they do depends on the clock; the others say the same each time.
-LEFT_OUT = ("test_random_mutations.py",)
+LEFT_OUT = ("test_checker_random_mutations.py",)
 
 
 def main() -> int:

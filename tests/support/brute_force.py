@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from functools import cache
 
+import numpy as np
 from hypothesis import strategies as st
 
 from boundmark.problems.arrays import frozen
@@ -48,6 +49,25 @@ def instances(draw: st.DrawFn) -> PipelineInstance:
         param_load=draw(weights),
         cache=draw(st.integers(0, 12)),
     )
+
+
+@st.composite
+def numbered_instances(draw: st.DrawFn, max_nodes: int = 9, max_cost: int = 9) -> PipelineInstance:
+    """Draw any DAG with any numbering, with overflow, and k from 1 to beyond n."""
+    nodes = draw(st.integers(1, max_nodes))
+    pairs = list(itertools.combinations(range(nodes), 2))
+    name = draw(st.permutations(range(nodes)))
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    costs = st.lists(st.integers(0, max_cost), min_size=nodes, max_size=nodes)
+    graph = PipelineGraph(
+        Dag.from_edges(nodes, [(name[a], name[b]) for a, b in chosen]),
+        np.array(draw(costs)),
+        np.array(draw(costs)),
+        np.array(draw(costs)),
+        draw(st.integers(0, 3 * max_cost)),
+        tuple(str(node) for node in range(nodes)),
+    )
+    return PipelineInstance(graph, draw(st.integers(1, nodes + 2)))
 
 
 def all_edge_sets(nodes: int) -> Iterator[list[tuple[int, int]]]:

@@ -1,7 +1,8 @@
 import pytest
 from published_data import published_data
 
-from boundmark.datasets.pipeline.pipedream import DATASET
+from boundmark.datasets.pipeline.pipedream import DATASET, load_profile
+from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
 
 SIZES = {
@@ -52,3 +53,133 @@ def test_other_names_are_unknown():
     """A profile that is not published is a file, not a member."""
     with pytest.raises(UnknownNameError, match="graph 'resnet5' in pipedream; did you mean"):
         DATASET.load("resnet5")
+
+
+ENTRY = "forward_compute_time={}, backward_compute_time=7, activation_size={}, parameter_size={}"
+EXAMPLE = "\n".join(
+    [
+        "node3 -- Linear(in_features=4, out_features=2) -- " + ENTRY.format(0.5, 12, 0),
+        "node1 -- Input0 -- " + ENTRY.format("0.000", "24.0", "0.000"),
+        "node2 -- LSTM(8, 8  (a): LSTM(8, 8)) -- " + ENTRY.format(1.5, "[12.0; 24.0; 0]", 120),
+        "\tnode1 -- node2",
+        "\tnode2 -- node3",
+        "\tnode1 -- node3",
+        "",
+    ]
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return where a test puts its graph."""
+    return tmp_path / "graph.txt"
+
+
+def test_example_is_read(path):
+    """Work is the forward time, sizes are times on a 12 GB/s link, and several outputs add up."""
+    path.write_text(EXAMPLE)
+    graph = load_profile(path)
+    assert graph.names == ("node3 Linear", "node2 LSTM")
+    assert graph.work.tolist() == [500_000, 1_500_000]
+    # Nobody reads the output of node3.
+    assert graph.transfer.tolist() == [0, 3]
+    assert graph.param_load.tolist() == [0, 10]
+    assert list(zip(graph.dag.sources, graph.dag.targets, strict=True)) == [(1, 0)]
+    assert graph.tick == "ns"
+    assert graph.is_cached
+
+
+@pytest.mark.parametrize("start", ["", "\n\n"])
+def test_texts_are_told_apart_by_how_they_begin(path, start):
+    """A profile and a CostGraphDef may both end in .txt, and dashes in a name fool nobody."""
+    path.write_text(start + EXAMPLE)
+    assert load_file(path).dag.nodes == 2
+    path.write_text(start + 'node { name: "a -- b" compute_cost: 3 }')
+    assert load_file(path).work.tolist() == [3]
+
+
+def test_inputs_are_left_out_with_their_time(path):
+    """They are how long the minibatch takes to load; a node of that name within is an operator."""
+    inner = "node4 -- InputNorm(4) -- " + ENTRY.format(2, 8, 0) + "\n\tnode2 -- node4\n"
+    path.write_text(
+        replaced("Input0 -- forward_compute_time=0.000", "Input0 -- forward_compute_time=636")
+        + inner
+    )
+    graph = load_profile(path)
+    assert graph.names == ("node3 Linear", "node2 LSTM", "node4 InputNorm")
+    assert graph.folded.names == graph.names
+    (note,) = graph.notes
+    assert note == "1 input with 0.636 s of loading is left out, as PipeDream's planner does"
+    assert graph.item == "minibatch"
+
+
+def test_stages_of_pipedreams_planner_are_not_used(path):
+    """Its files are profiles with one more field, which a note tells of."""
+    path.write_text(EXAMPLE)
+    plain = load_profile(path)
+    nodes, edges = EXAMPLE.split("\n")[:3], EXAMPLE.split("\n")[3:]
+    planned = [f"{line} -- stage_id={at}" for at, line in enumerate(nodes)]
+    path.write_text("\n".join(planned + edges))
+    graph = load_profile(path)
+    assert graph.work.tolist() == plain.work.tolist()
+    assert graph.notes[0].startswith("the stages in the file, which PipeDream's planner has chosen")
+
+
+def replaced(old, new):
+    """Return the example with one thing changed."""
+    assert old in EXAMPLE
+    return EXAMPLE.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            replaced("time=0.5", "time=fast"),
+            "line 1: forward_compute_time of node 'node3' is 'fast'; expected a number from 0",
+        ),
+        (replaced("time=0.5", "time=-1"), "line 1: forward_compute_time of node 'node3' is '-1'"),
+        (replaced("time=0.5", "time=nan"), "line 1: forward_compute_time of node 'node3' is 'nan'"),
+        (replaced("time=0.5", "time="), "line 1: forward_compute_time of node 'node3' is ''"),
+        (replaced("time=0.5", "time=[1; 2]"), r"forward_compute_time of node 'node3' is '\[1; 2\]"),
+        (replaced("time=0.5", "time=2e12"), r"'2e12'; expected a number from 0 to 10\^12"),
+        (replaced("time=7", "time=x"), "line 1: backward_compute_time of node 'node3' is 'x'"),
+        (replaced("24.0; 0]", "24.0; ]"), "line 3: activation_size of node 'node2' is"),
+        (replaced("24.0; 0]", "24.0; 0"), "line 3: activation_size of node 'node2' is"),
+        (replaced("[12.0; 24.0; 0]", "[]"), r"activation_size of node 'node2' is '\[\]'"),
+        (replaced("parameter_size=120", "parameter_size=1e400"), "parameter_size of node 'node2'"),
+        (replaced(", parameter_size=0", ""), "line 1: node 'node3' has the fields forward_compute"),
+        (
+            replaced("parameter_size", "params"),
+            "backward_compute_time, activation_size, params; exp",
+        ),
+        (replaced("node1 -- Input0", "node3 -- Input0"), "line 2: node 'node3' is listed before"),
+        (replaced("node2 -- node3", "node2 -- node9"), "line 5: the edge names 'node9'; expected"),
+        (replaced("node1 -- node2", "node9 -- node2"), "line 4: the edge names 'node9'; expected"),
+        (replaced("node1 -- node3", "node3 -- node1"), "the edges form a cycle, .*node3 Linear"),
+        (replaced("\tnode1 -- node2", "node1 -- node2"), "line 4: expected a node, .* or an edge"),
+        (
+            replaced("\tnode1 -- node2", "\tnode1 -> node2"),
+            "line 4: expected a node, .* or an edge",
+        ),
+        (EXAMPLE[:100], "line 1: node 'node3' has the fields"),
+        (replaced("time=0.5", "time=9e11"), r"expected at most 2\^53"),
+        ("", "is empty; expected a graph"),
+        ("\n", "the graph has no nodes; expected at least one"),
+        ("a -- Input -- " + ENTRY.format(1, 1, 0), "the graph has no nodes; expected at least one"),
+    ],
+)
+def test_malformed_profiles_are_refused(path, text, expected):
+    """Each mistake ends in one sentence that names the file, the line and the field."""
+    path.write_text(text)
+    with pytest.raises(InvalidInputError, match=expected) as caught:
+        load_profile(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_refused(path):
+    """A binary file is recognised as such."""
+    path.write_bytes(b"node1 -- \xff")
+    with pytest.raises(InvalidInputError, match="expected a profile as text, found other bytes"):
+        load_profile(path)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from brute_force import numbered_instances
 from hypothesis import strategies as st
 
 from boundmark.problems.arrays import IntArray
@@ -34,30 +35,12 @@ class Recorder:
         raise AssertionError("a heuristic reports no bounds")
 
 
-@st.composite
-def _instances(draw: st.DrawFn, max_nodes: int, max_cost: int) -> PipelineInstance:
-    nodes = draw(st.integers(1, max_nodes))
-    pairs = list(itertools.combinations(range(nodes), 2))
-    name = draw(st.permutations(range(nodes)))
-    chosen = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    costs = st.lists(st.integers(0, max_cost), min_size=nodes, max_size=nodes)
-    graph = PipelineGraph(
-        Dag.from_edges(nodes, [(name[a], name[b]) for a, b in chosen]),
-        np.array(draw(costs)),
-        np.array(draw(costs)),
-        np.array(draw(costs)),
-        draw(st.integers(0, 3 * max_cost)),
-        tuple(str(node) for node in range(nodes)),
-    )
-    return PipelineInstance(graph, draw(st.integers(1, nodes + 2)))
-
-
 @pytest.fixture(scope="session")
 def instances() -> Callable[..., st.SearchStrategy[PipelineInstance]]:
     """Return a maker of strategies: any DAG, any numbering, overflow, k from 1 to beyond n."""
 
     def make(max_nodes: int = 9, max_cost: int = 9) -> st.SearchStrategy[PipelineInstance]:
-        return _instances(max_nodes, max_cost)
+        return numbered_instances(max_nodes, max_cost)
 
     return make
 

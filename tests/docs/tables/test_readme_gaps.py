@@ -1,12 +1,12 @@
 """The picture of the README is drawn from results."""
 
 import runpy
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from table_scripts import FOLDER
 
-SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "tables" / "readme_gaps.py"))
+SCRIPT = runpy.run_path(str(FOLDER / "readme_gaps.py"))
 
 ROWS = pd.DataFrame(
     [

@@ -9,7 +9,7 @@ from boundmark.benchmarks.library.fetching import fetch, recorded_entries
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError, StoreError
 
-LIBRARY = Path(__file__).parents[2] / "library"
+LIBRARY = Path(__file__).parents[3] / "library"
 ENTRY = recorded_entries("microbatch/shapes-k-4-infer-4")[0]
 FILE = LIBRARY / f"{ENTRY.name}.jsonl.gz"
 

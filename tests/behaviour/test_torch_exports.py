@@ -13,7 +13,7 @@ from boundmark.problems.computation_graph import ComputationGraph, kernels_of
 from boundmark.problems.devices import find_device
 from boundmark.problems.roofline import operation_seconds
 
-FOLDER = Path(__file__).parent / "torch_exports"
+FOLDER = Path(__file__).parents[1] / "datasets" / "torch_exports"
 MODELS = ("MultiheadAttention", "TransformerEncoder", "ResNet-18", "BERT", "Llama")
 EXPORTS = ("legacy.onnx", "dynamo.onnx", "export.pt2")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-NOTEBOOK = Path(__file__).parents[2] / "docs" / "examples" / "first_model.ipynb"
+NOTEBOOK = Path(__file__).parents[3] / "docs" / "examples" / "first_model.ipynb"
 HAS_KERNEL = all(importlib.util.find_spec(name) for name in ("nbclient", "ipykernel"))
 
 

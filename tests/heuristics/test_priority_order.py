@@ -1,7 +1,7 @@
 """Kahn's algorithm with priorities against its definition."""
 
 import numpy as np
-from brute_force import cost, optimum, partitions
+from brute_force import cost, numbered_instances, optimum, partitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
@@ -26,9 +26,9 @@ def naive_order(dag: Dag, priorities: list[float]) -> list[int]:
 
 @given(data=st.data())
 @settings(max_examples=examples(150))
-def test_order_follows_the_definition(instances, data) -> None:
+def test_order_follows_the_definition(data: st.DataObject) -> None:
     """The order is topological, respects priorities, and breaks ties by node number."""
-    dag = data.draw(instances(max_nodes=12)).graph.dag
+    dag = data.draw(numbered_instances(max_nodes=12)).graph.dag
     keys = st.sampled_from([0.0, 0.25, 0.5, 1.0])
     priorities = data.draw(st.lists(keys, min_size=dag.nodes, max_size=dag.nodes))
     order = topological_order(dag, np.array(priorities))
@@ -39,9 +39,9 @@ def test_order_follows_the_definition(instances, data) -> None:
 
 @given(data=st.data())
 @settings(max_examples=examples(60))
-def test_every_order_has_priorities(instances, data) -> None:
+def test_every_order_has_priorities(data: st.DataObject) -> None:
     """Descending priorities along a topological order give that order back."""
-    dag = data.draw(instances(max_nodes=12)).graph.dag
+    dag = data.draw(numbered_instances(max_nodes=12)).graph.dag
     priorities = data.draw(st.permutations(range(dag.nodes)))
     order = topological_order(dag, np.array(priorities, dtype=float))
     again = np.empty(dag.nodes)
@@ -51,9 +51,9 @@ def test_every_order_has_priorities(instances, data) -> None:
 
 @given(data=st.data())
 @settings(max_examples=examples(60))
-def test_priorities_of_an_optimal_partition_lead_to_the_optimum(instances, data) -> None:
+def test_priorities_of_an_optimal_partition_lead_to_the_optimum(data: st.DataObject) -> None:
     """Theorem 4.3 of [MTPP24]: sort by stage of an optimal partition, slice, and get OPT."""
-    instance = data.draw(instances(max_nodes=5))
+    instance = data.draw(numbered_instances(max_nodes=5))
     best = optimum(instance)
     stages = next(s for s in partitions(instance) if cost(instance, s) == best)
     order = topological_order(instance.graph.dag, -np.array(stages, dtype=float))

@@ -9,7 +9,7 @@ import pytest
 
 from boundmark.heuristics.placement.learned.hsdag import load_checkpoint
 
-SCRIPT = Path(__file__).parents[4] / "docs" / "examples" / "train_policy.py"
+SCRIPT = Path(__file__).parents[3] / "docs" / "examples" / "train_policy.py"
 
 
 @pytest.mark.slow

