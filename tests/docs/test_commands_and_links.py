@@ -77,6 +77,32 @@ def test_commands_exist(line: str) -> None:
         assert named[1] in datasets()
 
 
+def options(command: click.Command) -> set[str]:
+    """Return the options of a command and of those below it."""
+    context = click.Context(command)
+    found = {opt for one in command.get_params(context) for opt in (*one.opts, *one.secondary_opts)}
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            found |= options(below)
+    return found
+
+
+def test_options_in_sentences_exist() -> None:
+    """What begins with dashes in a sentence is an option of some command, or of Megatron-LM."""
+    megatron = re.compile("--(pipeline-model-parallel|decoder-first-pipeline|num-layers-per)-")
+    named = {
+        (page.name, option)
+        for page in PAGES
+        for option in re.findall("`(--[a-z][a-z-]*)", BLOCK.sub("", page.read_text()))
+        if not megatron.match(option)
+    }
+    known = options(main) | {"--help"}
+    assert len(named) > 50
+    assert {pair for pair in named if pair[1] not in known} == set()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     """To files that are there, and headings that they have."""
