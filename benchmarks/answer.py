@@ -51,6 +51,9 @@ class Answer:
         Ticks, checked; None where no method found anything.
     claimed_bound
         Ticks, on a solver's word.
+    accepted_bound, accepted_by
+        Ticks, and what they stand on: the kind of a certificate that only a package's own function
+        checks, and the package.
     solution, certificate
         The stored documents behind objective and certified bound.
     method, bound_method
@@ -72,6 +75,8 @@ class Answer:
     objective: int | None = None
     certified_bound: int | None = None
     claimed_bound: float | None = None
+    accepted_bound: float | None = None
+    accepted_by: str | None = None
     solution: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     method: str | None = None
@@ -89,6 +94,12 @@ class Answer:
                 f"a verified cost, {upper}, is below a certified bound, {lower}, of instance "
                 f"{self.source.instance.sha256}; one of them is wrong, please report it."
             )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a solution nor a bound of any sort."""
+        found = self.objective, self.certified_bound, self.claimed_bound, self.accepted_bound
+        return all(one is None for one in found)
 
     @property
     def gap(self) -> float | None:
@@ -113,6 +124,8 @@ class Answer:
             "objective": self.objective,
             "certified_bound": self.certified_bound,
             "claimed_bound": self.claimed_bound,
+            "accepted_bound": self.accepted_bound,
+            "accepted_by": self.accepted_by,
             "gap": self.gap,
             "optimal": self.optimal,
             "method": self.method,
@@ -239,6 +252,11 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         )
     if answer.claimed_bound is not None:
         _print("claimed bound", f"{answer.claimed_bound:,.3f}{unit} (not certified)")
+    if answer.accepted_bound is not None:
+        _print_sentence(
+            "plug-in's bound",
+            f"{answer.accepted_bound:,.0f}{unit} ({answer.accepted_by}; not certified)",
+        )
     costs = f", on {answer.source.costs}" if answer.source.costs else ""
     if answer.optimal:
         _print_sentence("gap", f"0 (optimal, certified){costs}")

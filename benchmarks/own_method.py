@@ -257,7 +257,7 @@ class _Reading:
 def _as_solution(instance: Instance, found: Any) -> Any:
     """Return a solution that was given in any form."""
     if found is None:
-        raise InvalidInputError("no solution was returned.")
+        raise InvalidInputError("nothing was returned; expected a solution, or the data of one.")
     if hasattr(found, "to_json") and not is_frame(found):
         return found
     problem = problems()[instance.problem]

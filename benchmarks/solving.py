@@ -26,6 +26,7 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
 from boundmark.problems.json_documents import canonical_json
+from boundmark.reports.stored.schema import ACCEPTED_BY
 
 # What runs methods is imported where it is used: an optimum that the library has needs none of it.
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ class _Result:
     objective: int | None
     bound: int | None
     claimed: float | None
+    bound_kind: str | None
     wall_seconds: float
     solution: Callable[[], dict[str, Any] | None]
     certificate: Callable[[], dict[str, Any] | None]
@@ -230,6 +232,7 @@ class _Result:
             outcome.objective,
             outcome.bound_certified,
             outcome.bound_claimed,
+            outcome.bound_kind,
             outcome.wall_seconds,
             outcome.stored_solution,
             outcome.stored_certificate,
@@ -250,6 +253,7 @@ class _Result:
             int(known["objective"]) if "objective" in known else None,
             int(known["bound_certified"]) if "bound_certified" in known else None,
             float(known["bound_claimed"]) if "bound_claimed" in known else None,
+            str(known["bound_kind"]) if "bound_kind" in known else None,
             float(row["wall_seconds"]),
             lambda: read_document(folder / "solutions", str(row["solution_sha256"])),
             lambda: checker.read_document(certificate),
@@ -285,6 +289,9 @@ def _best(
         key=lambda one: (-(one.bound or 0), one.wall_seconds, one.method),
         default=None,
     )
+    claims = [(one.claimed, one.bound_kind or "") for one in results if one.claimed is not None]
+    claimed = max((bound for bound, kind in claims if ACCEPTED_BY not in kind), default=None)
+    accepted = max((one for one in claims if ACCEPTED_BY in one[1]), default=(None, None))
     failed = [
         one
         for one in {one.method: one for one in results}.values()
@@ -296,9 +303,9 @@ def _best(
         source=source,
         objective=solved.objective if solved else None,
         certified_bound=bounded.bound if bounded else None,
-        claimed_bound=max(
-            (one.claimed for one in results if one.claimed is not None), default=None
-        ),
+        claimed_bound=claimed,
+        accepted_bound=accepted[0],
+        accepted_by=accepted[1],
         solution=solved.solution() if solved else None,
         certificate=bounded.certificate() if bounded else None,
         method=solved.method if solved else None,

@@ -123,7 +123,7 @@ def solve(
             print_losses(answer)
     if answer.interrupted:
         sys.exit(INTERRUPTED)
-    if answer.objective is None and answer.certified_bound is None:
+    if answer.is_empty:
         click.echo("No method found a solution or a bound; the notes say why.", err=True)
         sys.exit(NOTHING_FOUND)
 
@@ -290,7 +290,7 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
             echo(f"results: {request.out}")
     if any(answer.interrupted for answer in answers):
         sys.exit(INTERRUPTED)
-    if all(one.objective is None and one.certified_bound is None for one in answers):
+    if all(one.is_empty for one in answers):
         click.echo("No method found a solution or a bound.", err=True)
         sys.exit(NOTHING_FOUND)
 

@@ -552,7 +552,7 @@ def test_a_function_that_streams() -> None:
     ("function", "detail"),
     [
         (lambda instance: 1 / 0, "ZeroDivisionError: division by zero"),
-        (lambda instance: None, "no solution was returned."),
+        (lambda instance: None, "nothing was returned; expected a solution, or the data of one."),
         (lambda instance: [0], "4 of 5 operators are left out"),
         (lambda instance: {"a": 0, "z": 1}, "there is no operator 'z' in the model"),
         (lambda instance: Partition([1, 0, 1, 0, 1]), "the stages cannot run one after another"),

@@ -1,5 +1,6 @@
 """Certificates of kinds that packages check: accepted by the package, never certified."""
 
+import json
 from pathlib import Path
 
 import plugin_packages
@@ -64,6 +65,12 @@ def test_a_package_accepts_what_the_checker_does_not_know(tmp_path: Path) -> Non
     call("run", suite, "--out", out, "--quiet")
     call("verify", "--quiet", out)
     call("report", out, "--format", "md")
+    answer = call("solve", "onnx-light/squeezenet", "-k", 4, "--method", "good", "--json")
+    found = json.loads(answer.stdout)
+    assert (found["certified_bound"], found["claimed_bound"]) == (None, None)
+    assert found["accepted_by"] == "largest/1, accepted by mine"
+    shown = call("solve", "onnx-light/squeezenet", "-k", 4, "--method", "good").stdout
+    assert f"plug-in's bound  {found['accepted_bound']:,.0f} ns (largest/1, accepted by" in shown
     results = boundmark.results(out)
     tasks = results.tasks.set_index("method")
     good = tasks.loc["good"]
