@@ -283,7 +283,7 @@ def test_the_last_chance_is_when_a_check_just_fits(
     checks = Verification(pytest.fail, *about)
     leading = [solution(21)]
     assert not checks._is_last_chance(leading, time.monotonic() + left)
-    checks._seconds_per_byte = 100.0 / len(leading[0].document)
+    checks._checks.append((len(leading[0].document), 100.0))
     assert checks._is_last_chance(leading, time.monotonic() + left) == is_last
     checks._verdicts[leading[0]] = None
     assert not checks._is_last_chance(leading, time.monotonic() + left)
@@ -302,7 +302,7 @@ def test_what_can_only_just_be_checked_does_not_wait(
             time.sleep(0.5)
             reports.take(Frame({"kind": "bound_certified", "value": 6}, certificate(6).document))
             # As if the next one took a minute.
-            checks._seconds_per_byte = 60.0 / len(certificate(6).document)
+            checks._checks.append((len(certificate(6).document), 60.0))
         return [None] * len(found)
 
     monkeypatch.setattr(verification, "_refusals", refusals)
