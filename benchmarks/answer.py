@@ -51,9 +51,6 @@ class Answer:
         Ticks, checked; None where no method found anything.
     claimed_bound
         Ticks, on a solver's word.
-    accepted_bound, accepted_by
-        Ticks, and what they stand on: the kind of a certificate that only a package's own function
-        checks, and the package.
     solution, certificate
         The stored documents behind objective and certified bound.
     method, bound_method
@@ -69,14 +66,15 @@ class Answer:
         Whether Ctrl-C, or SIGTERM to a command, ended the methods.
     start
         What the library had to begin with, in words; empty if nothing.
+    accepted_bound, accepted_by
+        Ticks, and what they stand on: the kind of a certificate that only a package's own function
+        checks, and the package.
     """
 
     source: NamedInstance
     objective: int | None = None
     certified_bound: int | None = None
     claimed_bound: float | None = None
-    accepted_bound: float | None = None
-    accepted_by: str | None = None
     solution: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     method: str | None = None
@@ -86,6 +84,8 @@ class Answer:
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
     start: str = ""
+    accepted_bound: float | None = None
+    accepted_by: str | None = None
 
     def __post_init__(self) -> None:
         upper, lower = self.objective, self.certified_bound
