@@ -26,6 +26,7 @@ extensions = [
 exclude_patterns = [
     "gallery", "examples", "static", "tables", "generated/**/*.ipynb", "**/*.zip",
     # Of earlier builds.
+    "sg_execution_times.rst",
     "**/sg_execution_times.rst",
 ]  # fmt: skip
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
