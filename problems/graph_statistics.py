@@ -59,7 +59,9 @@ def width(dag: Dag) -> int:
     tails = np.concatenate([np.full(n, source), n + nodes, n + nodes, dag.sources])
     heads = np.concatenate([nodes, np.full(n, sink), nodes, n + dag.targets])
     room = np.concatenate([np.ones(2 * n), np.full(n + dag.edges, n)]).astype(np.int32)
-    network = csr_array((room, (tails, heads)), shape=(2 * n + 2, 2 * n + 2))
+    # Older releases of scipy take no 64-bit indices.
+    ends = tails.astype(np.int32), heads.astype(np.int32)
+    network = csr_array((room, ends), shape=(2 * n + 2, 2 * n + 2))
     return n - int(maximum_flow(network, source, sink).flow_value)
 
 

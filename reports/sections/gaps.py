@@ -399,7 +399,8 @@ def _solution_tables(results: ProblemResults, tables: Tables, reference: Referen
     frame = tables[grouping.named("solutions")]
     if len(frame) == 0:
         return []
-    frame = frame.fillna({"instances": 0, "delivered": 0, "common": 0, "wins": 0, "ties": 0})
+    counts = ["instances", "delivered", "common", "wins", "ties"]
+    frame = frame.assign(**frame[counts].astype("float64").fillna(0.0))
     cells = (
         "Cells: geometric mean of UB/L, where UB is the method's verified solution (seeds "
         f"averaged within an instance) and L is {reference.definition}; lower is better. n: "
