@@ -2,8 +2,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -314,29 +312,19 @@ def test_what_can_only_just_be_checked_does_not_wait(
     assert checks.so_far().certificate == certificate(6)
 
 
-def test_a_large_document_is_expected_at_the_pace_of_large_ones(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("size", "seconds"),
+    [
+        (100, 0.02),  # As long as one of its size took.
+        (1_000_000, 10.0),  # At the pace of half its size: 100 bytes say nothing about it.
+        (90_000_000, 900.0),  # At the pace of the largest: none is a tenth of its size.
+    ],
+)
+def test_a_check_is_expected_at_the_pace_of_its_size(
+    about: tuple[bytes, str], size: int, seconds: float
 ) -> None:
-    """Small checks take long for each byte, and say nothing about when the last one must begin."""
-
-    def refusals(*arguments: Any) -> list[None]:
-        candidates = arguments[3]
-        time.sleep(0.05 + 1e-6 * sum(len(one.document) for one in candidates))
-        return [None] * len(candidates)
-
-    monkeypatch.setattr(verification, "_refusals", refusals)
-    monkeypatch.setattr(verification, "FIRST_CHECK_SECONDS", 0.02)
-    checks, reports = Verification(Mock(), b"", ""), Reports()
-
-    def report(bound: int, size: int) -> Candidate:
-        reports.take(Frame({"kind": "bound_certified", "value": bound}, bytes(size)))
-        return Candidate("certificate", bound, bytes(size))
-
-    # By the tenth of the time that checks may take, the next one is due after five seconds.
-    until = time.monotonic() + 3.0
-    with checks.beside(reports, until):
-        for bound, size in ((1, 100), (2, 500_000), (3, 1_000_000)):
-            candidate = report(bound, size)
-            while checks.so_far().certificate != candidate and time.monotonic() < until:
-                time.sleep(0.02)
-    assert checks.so_far().certificate == candidate
+    """Small checks take long for each byte."""
+    checks = Verification(pytest.fail, *about)
+    assert checks._expected_seconds(size) == 0.0
+    checks._checks += [(100, 0.02), (500_000, 5.0)]
+    assert checks._expected_seconds(size) == pytest.approx(seconds)
