@@ -46,10 +46,15 @@ def _is_marked(folder: Path) -> bool:
 
 
 def _digest(folder: Path) -> str:
-    """Return a hash of numba's version and of all sources: dates change without them."""
-    digest = hashlib.sha256(importlib.metadata.version("numba").encode())
+    """Return a hash of what numba knows its kernels by: its version, and sources or their dates."""
+    version = importlib.metadata.version("numba")
+    digest = hashlib.sha256(version.encode())
+    # Earlier versions compile again what has another date, as after a reinstallation.
+    goes_by_date = tuple(map(int, version.split(".")[:2])) < (0, 68)
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.read_bytes())
+        if goes_by_date:
+            digest.update(str(path.stat().st_mtime).encode())
     return digest.hexdigest()
 
 

@@ -1,5 +1,6 @@
 """Solve one instance: run its methods and return the best solution and certified bound."""
 
+import math
 import signal
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,7 +27,7 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
 from boundmark.problems.json_documents import canonical_json
-from boundmark.reports.stored.schema import ACCEPTED_BY
+from boundmark.reports.stored.schema import ACCEPTED_BY, CLAIM_TOLERANCE
 
 # What runs methods is imported where it is used: an optimum that the library has needs none of it.
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def solve(
     answer = _best(source, results, rounds.immediate_names, rounds.clock.spent())
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
+    answer = _with_claims(answer, results)
     unfinished = [f"{name}: not run, because {why}" for name, why in rounds.not_run()]
     if unchecked:
         unfinished += [f"{name}: {unchecked}" for name in rounds.running]
@@ -289,9 +291,6 @@ def _best(
         key=lambda one: (-(one.bound or 0), one.wall_seconds, one.method),
         default=None,
     )
-    claims = [(one.claimed, one.bound_kind or "") for one in results if one.claimed is not None]
-    claimed = max((bound for bound, kind in claims if ACCEPTED_BY not in kind), default=None)
-    accepted = max((one for one in claims if ACCEPTED_BY in one[1]), default=(None, None))
     failed = [
         one
         for one in {one.method: one for one in results}.values()
@@ -303,9 +302,6 @@ def _best(
         source=source,
         objective=solved.objective if solved else None,
         certified_bound=bounded.bound if bounded else None,
-        claimed_bound=claimed,
-        accepted_bound=accepted[0],
-        accepted_by=accepted[1],
         solution=solved.solution() if solved else None,
         certificate=bounded.certificate() if bounded else None,
         method=solved.method if solved else None,
@@ -344,3 +340,27 @@ def _with_known(answer: Answer, known: KnownResults) -> Answer:
         elif known.bound < answer.certified_bound:
             start += "; the bound found is better"
     return replace(answer, start=start)
+
+
+def _with_claims(answer: Answer, results: Sequence[_Result]) -> Answer:
+    """Return the answer with the best bounds that are not certified, and notes on wrong ones.
+
+    As in reports, a bound above the answer's cost, which is verified, is left out.
+    """
+    most = math.inf if answer.objective is None else answer.objective * (1 + CLAIM_TOLERANCE)
+    claims = [(one.claimed, one) for one in results if one.claimed is not None]
+    tenable = [(bound, one.bound_kind or "") for bound, one in claims if bound <= most]
+    accepted = max((one for one in tenable if ACCEPTED_BY in one[1]), default=(None, None))
+    wrong = [
+        f"{one.method}: its bound of {bound:,.3f} is above a verified cost of "
+        f"{answer.objective:,}, so it is wrong and left out"
+        for bound, one in claims
+        if bound > most
+    ]
+    return replace(
+        answer,
+        claimed_bound=max((x for x, kind in tenable if ACCEPTED_BY not in kind), default=None),
+        accepted_bound=accepted[0],
+        accepted_by=accepted[1],
+        failures=(*answer.failures, *wrong),
+    )

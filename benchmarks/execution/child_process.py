@@ -11,8 +11,10 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
+import boundmark
 from boundmark.benchmarks.execution import frames, processes
 from boundmark.benchmarks.execution.frames import shortened
 from boundmark.problems.errors import BoundmarkError, UnsupportedError
@@ -26,6 +28,8 @@ START, END = b"s", b"e"
 EXIT_CODES: Mapping[str, int] = {"ok": 0, "oom": 1, "unsupported": 1, "error": 1}
 
 LONGEST_DETAIL = 1000
+
+OURS = Path(boundmark.__file__).parent
 
 # Read by libraries that are loaded later; what the server has loaded, such as numpy's BLAS and
 # numba, stays at one thread.
@@ -166,7 +170,13 @@ def _end(status: str, detail: str) -> bytes:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an error in one sentence, as rows state it."""
+    """Return an error in one sentence, as rows state it, with the line that raised it."""
     if isinstance(error, BoundmarkError):
         return str(error)
-    return "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    sentence = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    calls = traceback.extract_tb(error.__traceback__)
+    # Of a method that is not ours, its own line says more than that of a library which it called.
+    foreign = (one.filename for one in calls if not Path(one.filename).is_relative_to(OURS))
+    file = next(foreign, calls[-1].filename if calls else "")
+    line = next((one.lineno for one in reversed(calls) if one.filename == file), None)
+    return sentence if line is None else f"{sentence} ({Path(file).name}, line {line})"

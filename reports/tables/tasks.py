@@ -10,7 +10,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.dictionary import columns_of
-from boundmark.reports.stored.schema import ACCEPTED_BY
+from boundmark.reports.stored.schema import ACCEPTED_BY, CLAIM_TOLERANCE
 from boundmark.reports.tables.parameters import json_object, parameter_text, with_parameter_columns
 from boundmark.reports.tables.rows import best_rows, values_of
 
@@ -234,10 +234,6 @@ def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
         f"bound of {row['bound_certified_lower']} of task {row['task_id_lower']} "
         f"({row['method_lower']}); one of the two is wrong, so nothing is published."
     )
-
-
-# A claim may exceed the optimum by a solver's tolerance. Beyond this it contradicts a solution.
-CLAIM_TOLERANCE = 1e-6
 
 
 def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:

@@ -12,8 +12,9 @@ from boundmark.benchmarks import kernels
 
 
 def test_marked_until_a_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dates do not matter; other sources, another numba and a cache that is gone do."""
+    """Dates matter to old numbas only; other sources, another numba and a lost cache to all."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(kernels.importlib.metadata, "version", lambda name: "0.68.0")
     (tmp_path / "searches").mkdir()
     source = tmp_path / "searches" / "one.py"
     for path in (tmp_path / "__init__.py", source):
@@ -35,8 +36,14 @@ def test_marked_until_a_source_changes(tmp_path: Path, monkeypatch: pytest.Monke
     kernels.mark_compiled()
     assert kernels.are_compiled()
     with monkeypatch.context() as patch:
-        patch.setattr(kernels.importlib.metadata, "version", lambda name: "another")
+        patch.setattr(kernels.importlib.metadata, "version", lambda name: "0.67.1")
         assert not kernels.are_compiled()
+        kernels.mark_compiled()
+        assert kernels.are_compiled()
+        os.utime(source, (2**30, 2**30))
+        assert not kernels.are_compiled()
+    assert not kernels.are_compiled()
+    kernels.mark_compiled()
     (tmp_path / kernels.STAMP).unlink()
     assert not kernels.are_compiled()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

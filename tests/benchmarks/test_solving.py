@@ -340,3 +340,25 @@ def test_immediate_methods_that_take_long_leave_no_false_rows(
     answer = json.loads(boundmark("solve", *many, "--json", "--out", out).stdout)
     assert answer["certified_bound"] == 393_228
     boundmark("verify", out)
+
+
+@pytest.mark.parametrize("bound", ["1e12", "5.0"])
+def test_a_claim_above_a_verified_cost_is_wrong(
+    boundmark: Boundmark, tmp_path: Path, bound: str
+) -> None:
+    """It is left out, as in reports, and a note says so; one below the cost is kept."""
+    method = tmp_path / "mine.py"
+    method.write_text(
+        "from boundmark.problems.certificate import Claim\n"
+        "def run(instance, budget, seed, progress):\n"
+        "    progress.solution([0] * instance.nodes)\n"
+        f"    progress.bound(Claim('mine', {bound}))\n"
+    )
+    one = ("solve", "onnx-light/squeezenet", "-k", 2, "--method", method, "--json")
+    answer = json.loads(boundmark(*one).stdout)
+    is_wrong = float(bound) > answer["objective"]
+    assert answer["claimed_bound"] == (None if is_wrong else float(bound))
+    assert [text.partition(": ")[2] for text in answer["failures"]] == [
+        "its bound of 1,000,000,000,000.000 is above a verified cost of "
+        f"{answer['objective']:,}, so it is wrong and left out"
+    ] * is_wrong
