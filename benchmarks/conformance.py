@@ -5,6 +5,7 @@ report. `docs/extending.md` says what is asked.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance
+from boundmark.reports.stored.schema import ACCEPTED_BY
 
 # Entry points of packages with tiny instances of their problems: modules with `tiny`, a function,
 # and `LARGER`.
@@ -50,10 +52,13 @@ class Verdict:
         What, in words.
     failures
         Where it does not, a sentence each.
+    counted
+        On how many instances it reported something, and who accepted it; empty if nobody asks.
     """
 
     asked: str
     failures: tuple[str, ...]
+    counted: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def verdicts(name: str, *, seconds: float = 5.0, workers: int | None = None) -> 
         Verdict("ends by itself, within its limits, and reports only what is true",
                 tuple(_ill(labels, [*tiny, *first, *again]))),
         Verdict("treats some of the tiny instances", tuple(_untreated(tiny))),
-        Verdict("reports what its kind says", tuple(_silent(method, labels, tiny))),
+        Verdict("reports what its kind says", tuple(_silent(method, labels, tiny)), _counted(tiny)),
         Verdict("encloses the optimum", tuple(_beyond(labels, best, tiny))),
         Verdict("reports nothing worse than before", tuple(_worse(labels, [*tiny, *first]))),
         Verdict("finds the same again with the same seed", tuple(_differing(first, again))),
@@ -188,6 +193,22 @@ def _silent(method: Method, labels: dict[str, str], outcomes: Sequence[Outcome])
         bound = one.bound_certified if one.bound_certified is not None else one.bound_claimed
         if method.kind != "heuristic" and bound is None:
             yield f"{where}: no bound"
+
+
+def _counted(outcomes: Sequence[Outcome]) -> str:
+    """Return on how many instances there was a solution, and a bound by who has accepted it."""
+    found = Counter[str]()
+    for one in outcomes:
+        package = (one.bound_kind or "").partition(ACCEPTED_BY)[2]
+        if one.objective is not None:
+            found["verified solutions"] += 1
+        if one.bound_certified is not None:
+            found["certified bounds"] += 1
+        elif one.bound_claimed is not None and package:
+            found[f"bounds that {package}'s own check accepts"] += 1
+        elif one.bound_claimed is not None:
+            found["claimed bounds"] += 1
+    return ", ".join(f"{count} {what}" for what, count in found.items())
 
 
 def _beyond(

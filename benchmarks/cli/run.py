@@ -268,11 +268,12 @@ def conformance(method: str, seconds: float, workers: int | None, as_json: bool)
 
     found = verdicts(method, seconds=seconds, workers=workers)
     if as_json:
-        listed = [{"asked": one.asked, "failures": list(one.failures)} for one in found]
+        listed = [{**vars(one), "failures": list(one.failures)} for one in found]
         click.echo(json.dumps({"method": method, "verdicts": listed}, indent=2))
     else:
         for one in found:
-            echo(f"{'fails' if one.failures else 'ok':6} {one.asked}")
+            counted = f" ({one.counted})" if one.counted else ""
+            echo(f"{'fails' if one.failures else 'ok':6} {one.asked}{counted}")
             for failure in one.failures[:MOST_TOLD]:
                 echo(f"         {failure}")
             if len(one.failures) > MOST_TOLD:

@@ -1,6 +1,7 @@
 """`boundmark conformance`: a good plugin conforms, bad ones do not, and the reason is told."""
 
 import json
+import re
 from pathlib import Path
 
 import conformance_instances
@@ -80,6 +81,7 @@ def test_our_own_methods_conform() -> None:
     """One of them, as the command prints it."""
     done = boundmark_with()("conformance", "max-work")
     assert done.stdout.endswith("max-work conforms\n")
+    assert re.search(r"ok     reports what its kind says \(\d+ certified bounds\)\n", done.stdout)
 
 
 def test_an_unknown_method() -> None:

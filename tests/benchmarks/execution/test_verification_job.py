@@ -71,6 +71,8 @@ def test_a_package_accepts_what_the_checker_does_not_know(tmp_path: Path) -> Non
     assert found["accepted_by"] == "largest/1, accepted by mine"
     shown = call("solve", "onnx-light/squeezenet", "-k", 4, "--method", "good").stdout
     assert f"plug-in's bound  {found['accepted_bound']:,.0f} ns (largest/1, accepted by" in shown
+    judged = call("conformance", "good", "--seconds", 1, check=False).stdout
+    assert " bounds that mine's own check accepts)" in judged
     results = boundmark.results(out)
     tasks = results.tasks.set_index("method")
     good = tasks.loc["good"]
