@@ -233,6 +233,18 @@ def test_recipes_name_methods_of_today() -> None:
     assert named <= methods().keys()
 
 
+@pytest.mark.skipif(not CHECKOUT.is_dir(), reason="a package has no library")
+def test_all_results_are_of_committed_code() -> None:
+    """So that anybody can run what found them."""
+    changed = [
+        f"{entry.name}: {find.method} of {find.commit}"
+        for entry in Library.open(CHECKOUT).entries()
+        for find in (entry.solution, entry.bound, entry.beyond)
+        if find is not None and not find.is_of_committed_code
+    ]
+    assert not changed
+
+
 def test_recipes_make_certificates_again(
     boundmark: Boundmark, finished_run: Path, tmp_path: Path
 ) -> None:
