@@ -53,7 +53,8 @@ class Verdict:
     failures
         Where it does not, a sentence each.
     counted
-        On how many instances it reported something, and who accepted it; empty if nobody asks.
+        On how many instances it reported a solution or a bound, by who accepted that; in one
+        verdict only, empty in the others.
     """
 
     asked: str
@@ -196,7 +197,7 @@ def _silent(method: Method, labels: dict[str, str], outcomes: Sequence[Outcome])
 
 
 def _counted(outcomes: Sequence[Outcome]) -> str:
-    """Return on how many instances there was a solution, and a bound by who has accepted it."""
+    """Return on how many instances there are a solution and a bound, by who accepted the bound."""
     found = Counter[str]()
     for one in outcomes:
         package = (one.bound_kind or "").partition(ACCEPTED_BY)[2]

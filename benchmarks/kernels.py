@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
 from boundmark.problems.catalog import may_treat, methods
 from boundmark.problems.entry_points import entry_points_of
 
@@ -50,7 +52,7 @@ def _digest(folder: Path) -> str:
     version = importlib.metadata.version("numba")
     digest = hashlib.sha256(version.encode())
     # Earlier versions compile again what has another date, as after a reinstallation.
-    goes_by_date = tuple(map(int, version.split(".")[:2])) < (0, 68)
+    goes_by_date = Version(version) < Version("0.68")
     for path in sorted(folder.rglob("*.py")):
         digest.update(path.read_bytes())
         if goes_by_date:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import faulthandler
+import importlib
 import os
 import resource
 import struct
@@ -28,8 +29,6 @@ START, END = b"s", b"e"
 EXIT_CODES: Mapping[str, int] = {"ok": 0, "oom": 1, "unsupported": 1, "error": 1}
 
 LONGEST_DETAIL = 1000
-
-OURS = Path(boundmark.__file__).parent
 
 # Read by libraries that are loaded later; what the server has loaded, such as numpy's BLAS and
 # numba, stays at one thread.
@@ -170,13 +169,19 @@ def _end(status: str, detail: str) -> bytes:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an error in one sentence, as rows state it, with the line that raised it."""
+    """Return an error in one sentence, as rows state it, with the method's line where it arose."""
     if isinstance(error, BoundmarkError):
         return str(error)
     sentence = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
     calls = traceback.extract_tb(error.__traceback__)
-    # Of a method that is not ours, its own line says more than that of a library which it called.
-    foreign = (one.filename for one in calls if not Path(one.filename).is_relative_to(OURS))
-    file = next(foreign, calls[-1].filename if calls else "")
-    line = next((one.lineno for one in reversed(calls) if one.filename == file), None)
-    return sentence if line is None else f"{sentence} ({Path(file).name}, line {line})"
+    # The method's own line says more than that of a library which it called.
+    file = next((call.filename for call in calls if not _calls_methods(call.filename)), None)
+    line = next((call.lineno for call in reversed(calls) if call.filename == file), None)
+    return sentence if file is None else f"{sentence} ({Path(file).name}, line {line})"
+
+
+def _calls_methods(file: str) -> bool:
+    """Whether a file is one of those that import and call methods."""
+    ours = Path(boundmark.__file__).parent
+    folders = (ours / "benchmarks", ours / "problems", Path(importlib.__file__).parent)
+    return file.startswith("<") or any(Path(file).is_relative_to(one) for one in folders)

@@ -1,6 +1,8 @@
 """Tasks in the calling process: judged by the checker like all others, whatever a method does."""
 
 import gc
+import inspect
+import json
 import signal
 import time
 from collections.abc import Callable
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from chains import chain
 
+from boundmark.benchmarks.execution.child_process import describe_error
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.execution.task import Outcome, Task
 from boundmark.problems.certificate import Certificate, Claim
@@ -111,6 +114,27 @@ def test_what_came_before_an_error_counts(
     outcome = run(act)
     assert (outcome.status, outcome.exit_code, outcome.bound_certified) == (status, 1, 6)
     assert outcome.status_detail.startswith(detail)
+
+
+def test_an_error_is_told_with_the_line_of_the_method(run: Callable[[Act], Outcome]) -> None:
+    """Not with that of the library in which it arose."""
+
+    def act(instance: Any, progress: Progress) -> None:
+        json.loads("")
+
+    line = inspect.getsourcelines(act)[1] + 1
+    assert run(act).status_detail.endswith(f" (test_in_process.py, line {line})")
+
+
+def test_a_module_that_cannot_be_imported_has_no_line() -> None:
+    """The lines of what imports methods say nothing about it."""
+    with pytest.raises(ModuleNotFoundError) as caught:
+        Deferred("boundmark.not_there:run").load()
+    # Without the frame of this test.
+    caught.value.__traceback__ = caught.tb.tb_next
+    assert describe_error(caught.value) == (
+        "ModuleNotFoundError: No module named 'boundmark.not_there'"
+    )
 
 
 def test_a_method_that_never_returns_is_ended(make_task: MakeTask) -> None:
