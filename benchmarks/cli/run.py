@@ -216,7 +216,7 @@ def _print_how_to_resume(out: Path, rerun: tuple[str, ...]) -> None:
 def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
     """Return sentences about best-known results, and update a file of them if asked.
 
-    Only what the checker accepts is recorded, whatever the folder held before this run.
+    Only what the checker accepts is recorded or told of, whatever the folder held before this run.
     """
     from boundmark.reports.best_known import (
         improvements,
@@ -226,11 +226,18 @@ def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
         shipped,
         write_records,
     )
-    from boundmark.reports.stored.checked_results import checked_results
+    from boundmark.reports.stored.checked_results import checked_results, supported_results
     from boundmark.reports.stored.store import ResultStore
 
+    store = ResultStore.open(directory)
+    if path is None:
+        # A folder's checks take minutes; nothing depends on them where nothing claims a record.
+        supported = supported_results(store, with_traces=False)
+        stated = supported.results
+        if stated.empty or not improvements(shipped(), of_results(stated)).sentence:
+            print_left_out(supported.unsupported)
+            return []
     with check_progress(quiet) as on_check:
-        store = ResultStore.open(directory)
         checked = checked_results(store, with_traces=False, on_check=on_check)
     print_left_out(checked.unsupported)
     results = checked.results

@@ -8,10 +8,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from command_line import Boundmark
 from selection import first_now
 
+from boundmark.benchmarks.cli.run import run
+from boundmark.reports import best_known
 from boundmark.reports.best_known import of_results, read_records
+from boundmark.reports.stored import checked_results
 from boundmark.reports.stored.store import ResultStore, write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
@@ -98,6 +102,31 @@ def test_no_record_is_made_of_them(
     stored = ResultStore.open(finished_run).results()
     assert set(found["solution_sha256"]) <= set(stored["solution_sha256"])
     assert set(found["certificate_sha256"]) <= set(stored["certificate_sha256"])
+
+
+def test_only_who_claims_a_record_is_checked_again(
+    suite_file: Path,
+    finished_run: Path,
+    forged: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`run` ends without checks where nothing beats a record, and else tells no forged one."""
+    same = tmp_path / "same"
+    shutil.copytree(finished_run, same)
+    honest = of_results(ResultStore.open(finished_run).results())
+    monkeypatch.setattr(best_known, "shipped", lambda: honest)
+
+    def run_again(folder: Path) -> str:
+        done = CliRunner().invoke(run, [str(suite_file), "--out", str(folder), "--quiet"])
+        assert done.exit_code == 0, done.output
+        assert "0 run" in done.stdout
+        assert "better than the best known" not in done.stdout
+        return done.stderr
+
+    assert "the checker rejects " in run_again(forged)
+    monkeypatch.setattr(checked_results, "check_documents", None)
+    assert run_again(same) == ""
 
 
 @pytest.mark.slow
