@@ -63,7 +63,7 @@ SERIES = Method(
     kind="bound",
     summary="Modules between operators that paths pass, searched, and added up along the model.",
     run=Deferred("boundmark.bounds.placement.series.method:run"),
-    version=5,
+    version=6,
     params={"known_cost": 0},
     known_cost="known_cost",
     warm=("scipy.sparse",),
@@ -76,7 +76,7 @@ PLACEMENT_CERTIFY = Method(
     summary="The best certificate in the time given: modules, loads and prices take turns.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=9,
+    version=10,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )

@@ -89,7 +89,8 @@ def collect(folders: list[Path]) -> None:
         name = FILES[rows["suite"].iloc[0]]
         tasks = _whole(_tasks(rows)) if name == "tasks" else _tasks(rows)
         run = runs.machine_facts([folder], rows, ["highspy"])
-        run |= {"methods": sorted(tasks["method"].unique()), "workers": 2}
+        run |= {"methods": sorted(tasks["method"].unique())}
+        run["workers"] = runs.most_at_a_time(rows)
         facts[name] = [*(_kept(name, facts, run) if name == "tasks" else ()), run]
         if name == "tasks":
             old = _table(name)
@@ -235,7 +236,7 @@ def machine_text(name: str, tasks: pd.DataFrame) -> str:
         names = ", ".join(f"`{one}`" for one in run["methods"])
         lines.append(
             f"- {names}: {runs.machine(run)}, load {max(run['loads'])} at the start, "
-            f"{_at_a_time(run)}, highspy {run['versions']['highspy']}. "
+            f"{runs.at_a_time(run)}, highspy {run['versions']['highspy']}. "
             f"{count(len(rows), 'task')} of {rows['limit'].max():,g} s at most "
             f"({runs.told(often)}); {rows['seconds'].sum() / 60:.1f} minutes in all."
         )
@@ -250,10 +251,6 @@ def run_text(edges: pd.DataFrame, tasks: pd.DataFrame) -> str:
         f"{ran} of the {graphs} graphs were run, {stars} of them with all outputs in memory. Where "
         f"no placement was found, {NONE} stands."
     )
-
-
-def _at_a_time(run: Mapping[str, Any]) -> str:
-    return f"{run['workers']} tasks at a time" if run["workers"] > 1 else "one task at a time"
 
 
 def figure_10(found: pd.DataFrame, cluster: str, fusion: str) -> str:

@@ -144,6 +144,7 @@ def collect(folders: list[Path]) -> None:
         results = read_folder(store).of_problem("pipeline", REPORT.grouping)
         (dataset,) = set(rows["dataset"])
         runs_of[dataset] = runs.task_facts(rows) | runs.machine_facts([folder], rows, ["highspy"])
+        runs_of[dataset]["workers"] = runs.most_at_a_time(rows)
         if dataset == WORST_ORDERS:
             keep("worst_orders", dataset, worst_orders(results.tasks))
             continue
@@ -271,7 +272,7 @@ def machine_lines(of_runs: Mapping[str, Mapping[str, Any]]) -> str:
         limit = f", {run['limit']:g} seconds each" if "limit" in run else ""
         loads = f", load {', '.join(map(str, run['loads']))}" if "loads" in run else ""
         lines.append(
-            f"- {RUNS[name]}: {runs.machine(run)}{loads}, one task at a time with one thread, "
+            f"- {RUNS[name]}: {runs.machine(run)}{loads}, {runs.at_a_time(run)} with one thread, "
             f"{versions}; {count(run['tasks'], 'task')}{limit} "
             f"({runs.told(failed) or 'none failed'}), {runs.minutes(run)}."
         )

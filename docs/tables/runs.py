@@ -75,6 +75,21 @@ def facts_of_records(
     }
 
 
+def most_at_a_time(rows: pd.DataFrame) -> int:
+    """Return how many tasks ran at the same time, at most."""
+    starts = rows["started_at"]
+    ends = starts + pd.to_timedelta(rows["wall_seconds"].astype("float64"), unit="s")
+    # A task that begins as another ends is not beside it.
+    events = pd.concat([pd.Series(1, index=starts), pd.Series(-1, index=ends)])
+    return int(events.groupby(level=0).sum().sort_index().cumsum().max())
+
+
+def at_a_time(run: Mapping[str, Any]) -> str:
+    """Return how many tasks ran at the same time; one where it was not recorded."""
+    workers = run.get("workers", 1)
+    return f"{workers} tasks at a time" if workers > 1 else "one task at a time"
+
+
 def task_facts(rows: pd.DataFrame) -> dict[str, Any]:
     """Return how the tasks of a run ended, and what they took."""
     return {

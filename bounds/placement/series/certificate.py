@@ -92,6 +92,9 @@ MOST_TRIALS = 8
 # Number of sums, about, up to which pairs of devices are lowered one by one: some seconds.
 MOST_SUMS = 10_000_000
 
+# How often the ticks in doubt of a shared pair are halved: to a millionth.
+HALVINGS = 20
+
 WHOLE = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
 
 
@@ -101,14 +104,17 @@ def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part
     What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
     the other is lowered, all ways along the chain still take at least the bound. Of long chains,
     pairs are lowered from the beginning to the end, in one go. What several parts or pairs of
-    devices share is kept or left out as a whole.
+    devices share is lowered together.
     """
     parts = _copied(parts)
     names = _names(parts)
     size = sum(len(part.least) for part in parts)
     if len(names) < sum(len(part.proofs) for part in parts):
         if len(names) * size <= MOST_SUMS:
-            _leave_out(parts, duration, bound, names)
+            halvings = HALVINGS if len(names) * size * HALVINGS <= MOST_SUMS else 0
+            for _, at, pair in sorted(names.values(), reverse=True):
+                needed = _needed(parts, duration, bound, (at, pair), halvings)
+                _lower(parts[at], pair, needed)
     elif len(names) * size > MOST_SUMS:
         _sweep(parts, duration, bound)
     else:
@@ -140,16 +146,31 @@ def _names(parts: Sequence[Part]) -> dict[Name, tuple[int, int, Pair]]:
     }
 
 
-def _leave_out(
-    parts: Sequence[Part], duration: Durations, bound: int, names: dict[Name, tuple[int, int, Pair]]
-) -> None:
-    """Leave out the proofs without which the parts add up to the bound, the longest first."""
-    for _, at, pair in sorted(names.values(), reverse=True):
-        part = parts[at]
-        proof = part.proofs[pair]
-        part.forget(pair)
-        if total(parts, duration) < bound:
-            part.record(pair, proof)
+def _needed(
+    parts: Sequence[Part], duration: Durations, bound: int, where: tuple[int, Pair], halvings: int
+) -> int:
+    """Return how few ticks of a part's pair are enough for the bound, within some halvings.
+
+    What other parts and pairs of devices share with it has the same ticks. Without halvings, these
+    are the ticks that are proven, or those of paths if they are enough.
+    """
+    at, pair = where
+    part = parts[at]
+    proof, low, high = part.proofs[pair], part.by_paths[pair], part.least[pair]
+    part.forget(pair)
+    if total(parts, duration) >= bound:
+        high = low
+    for _ in range(halvings):
+        if high - low <= 1:
+            break
+        middle = (low + high) // 2
+        part.record(pair, replace(proof, threshold=middle - 1))
+        if total(parts, duration) >= bound:
+            high = middle
+        else:
+            low = middle
+    part.record(pair, proof)
+    return high
 
 
 def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:

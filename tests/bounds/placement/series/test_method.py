@@ -8,6 +8,7 @@ import pytest
 from brute_force_placement import instance, optimum
 from recording import Recorder
 
+from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement import limits
@@ -292,15 +293,43 @@ def test_loads_of_devices_that_are_alike() -> None:
     assert checker.check_certificate(sample.to_json(), document) == bound
 
 
-def test_what_layers_share_is_left_out_as_a_whole() -> None:
-    """A lower bound needs fewer steps, and what is left still adds up to it."""
+def test_what_layers_share_is_lowered_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lower bound needs less of each layer, and what is left still adds up to it."""
     closing, _ = closed(layers(3))
     duration, bound = closing.network.duration, closing.bound
-    for needed in range(bound + 1):
+    full = [part.least for part in closing.parts]
+
+    def lowered(needed: int) -> list[dict[tuple[int, int], int]]:
         kept = certificate.lowered(closing.parts, duration, needed)
         assert certificate.total(kept, duration) >= needed
+        return [part.least for part in kept]
+
+    def is_between(found: list[dict[tuple[int, int], int]]) -> bool:
+        """Return whether a pair of devices keeps less than all, and more than paths prove."""
+        return any(
+            part.by_paths[pair] < own[pair] < all_of[pair]
+            for part, own, all_of in zip(closing.parts, found, full, strict=True)
+            for pair in own
+        )
+
+    assert any(is_between(lowered(needed)) for needed in range(bound + 1))
     assert not any(part.proofs for part in certificate.lowered(closing.parts, duration, 0))
     assert closing.bound == bound
+    # Of long chains, all of a proof is left out, or nothing.
+    monkeypatch.setattr(certificate, "HALVINGS", 0)
+    assert not any(is_between(lowered(needed)) for needed in range(bound + 1))
+
+
+def test_the_optimum_of_a_real_model_fits_into_a_certificate() -> None:
+    """Without lowering what its equal modules share, the steps would not: see HSDAG's Table 2."""
+    given = {"features": "operators"}
+    sample: Any = named_instance("zoo/inception-v3", given, "placement", "hsdag-two-devices")
+    closing, recorder = closed(sample.instance)
+    assert (
+        closing.bound
+        == recorder.bounds[-1].bound
+        == sample.instance.objective(recorder.solutions[-1])
+    )
 
 
 def test_longer_modules_hold_what_is_beside_short_ones() -> None:
