@@ -128,6 +128,7 @@ OF_ZOO = (
 def collect(folders: list[Path]) -> None:
     """Add a row for each task, and what ran."""
     rows = pd.concat(map(runs.results_in, folders), ignore_index=True)
+    rows = runs.newest_versions(rows)
     run = runs.machine_facts(folders, rows, ["jax"]) | {"parts": runs.part_facts(rows)}
     given = [json.loads(text) for text in rows["params"]]
     tasks = pd.DataFrame(
