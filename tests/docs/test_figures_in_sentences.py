@@ -274,14 +274,14 @@ def test_bounds_beside_the_simple_one() -> None:
     certified = means.xs("best certified bound of all methods", level="level")
     gap = means.xs("best solution of all methods", level="level") / certified - 1
     text = page("results-mtpp")
-    assert f"bounds are at least {certified.loc['zoo'].min():.4f} for every number" in text
+    of_models = found[(found["dataset"] == "zoo") & (found["level"] == "exact")]
+    assert gap.loc["zoo"].abs().max() == 0
+    assert f"all {of_models['instances'].sum()} are proven optimal" in text
     (random,) = (row for name, row in gap.iterrows() if name != "zoo")
-    assert 100 * gap.loc["zoo"].max() < 0.03
-    assert "within 0.03 % of the best partition in the mean" in text
-    least = np.ceil(1000 * random[2]) / 10
+    assert 100 * random[2] < 0.005
     several, many = (f"{np.ceil(100 * random[k]):.0f}" for k in (8, 32))
-    assert f"within {least:.1f} % of the best partition for 2 stages, {several} % for 8" in text
-    assert f"and {many} % for 32" in text
+    assert "bounds are the cost of the best partition for 2 stages" in text
+    assert f"within {several} % of it for 8, and within {many} % for 32" in text
     better = [
         f"{100 * (1 - solution):.0f}"
         for solution in means.loc[(random.name, "best solution of all methods")].dropna()
