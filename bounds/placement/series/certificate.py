@@ -98,24 +98,27 @@ HALVINGS = 20
 WHOLE = {"first": OUTSIDE, "last": OUTSIDE, "rows": [], "searches": []}
 
 
-def lowered(parts: Sequence[Part], duration: Durations, bound: int) -> list[Part]:
+def lowered(
+    parts: Sequence[Part], duration: Durations, bound: int, most_steps: int = 0
+) -> list[Part]:
     """Weaken the parts to what the bound needs, beginning with the longest searches.
 
     What a pair of devices has to take is what the rest leaves of the bound. So as one pair after
     the other is lowered, all ways along the chain still take at least the bound. Of long chains,
     pairs are lowered from the beginning to the end, in one go. What several parts or pairs of
-    devices share is lowered together.
+    devices share is left out or kept as a whole; where that leaves too many steps, it is lowered.
     """
-    parts = _copied(parts)
+    given, parts = parts, _copied(parts)
     names = _names(parts)
-    size = sum(len(part.least) for part in parts)
+    sums = len(names) * sum(len(part.least) for part in parts)
     if len(names) < sum(len(part.proofs) for part in parts):
-        if len(names) * size <= MOST_SUMS:
-            halvings = HALVINGS if len(names) * size * HALVINGS <= MOST_SUMS else 0
-            for _, at, pair in sorted(names.values(), reverse=True):
-                needed = _needed(parts, duration, bound, (at, pair), halvings)
-                _lower(parts[at], pair, needed)
-    elif len(names) * size > MOST_SUMS:
+        if sums <= MOST_SUMS:
+            _lower_shared(parts, duration, bound, 0)
+        if sums * HALVINGS <= MOST_SUMS and _steps(parts) > most_steps:
+            # What is left out has used up what lowering could.
+            parts = _copied(given)
+            _lower_shared(parts, duration, bound, HALVINGS)
+    elif sums > MOST_SUMS:
         _sweep(parts, duration, bound)
     else:
         for _, at, (source, target) in sorted(names.values(), reverse=True):
@@ -146,31 +149,28 @@ def _names(parts: Sequence[Part]) -> dict[Name, tuple[int, int, Pair]]:
     }
 
 
-def _needed(
-    parts: Sequence[Part], duration: Durations, bound: int, where: tuple[int, Pair], halvings: int
-) -> int:
-    """Return how few ticks of a part's pair are enough for the bound, within some halvings.
+def _lower_shared(parts: Sequence[Part], duration: Durations, bound: int, halvings: int) -> None:
+    """Weaken each proof wherever it is shared, the longest first, within some halvings.
 
-    What other parts and pairs of devices share with it has the same ticks. Without halvings, these
-    are the ticks that are proven, or those of paths if they are enough.
+    Without halvings, a proof is left out if the parts add up to the bound without it.
     """
-    at, pair = where
-    part = parts[at]
-    proof, low, high = part.proofs[pair], part.by_paths[pair], part.least[pair]
-    part.forget(pair)
-    if total(parts, duration) >= bound:
-        high = low
-    for _ in range(halvings):
-        if high - low <= 1:
-            break
-        middle = (low + high) // 2
-        part.record(pair, replace(proof, threshold=middle - 1))
+    for _, at, pair in sorted(_names(parts).values(), reverse=True):
+        part = parts[at]
+        proof, low, enough = part.proofs[pair], part.by_paths[pair], part.least[pair]
+        part.forget(pair)
         if total(parts, duration) >= bound:
-            high = middle
-        else:
-            low = middle
-    part.record(pair, proof)
-    return high
+            continue
+        for _ in range(halvings):
+            if enough - low <= 1:
+                break
+            middle = (low + enough) // 2
+            part.record(pair, replace(proof, threshold=middle - 1))
+            if total(parts, duration) >= bound:
+                enough = middle
+            else:
+                low = middle
+        part.record(pair, proof)
+        _lower(part, pair, enough)
 
 
 def _sweep(parts: Sequence[Part], duration: Durations, bound: int) -> None:
@@ -226,12 +226,12 @@ def payload(
     limit = limits.MOST_SEARCH_STEPS // limits.step_price(len(instance.capacity))
     if most_steps is None or most_steps > limit:
         most_steps = limit
-    found = lowered(parts, duration, bound)
+    found = lowered(parts, duration, bound, most_steps)
     if _steps(found) > most_steps:
-        low, found = 0, lowered(parts, duration, 0)
+        low, found = 0, lowered(parts, duration, 0, most_steps)
         for _ in range(MOST_TRIALS):
             middle = (low + bound) // 2
-            trial = lowered(parts, duration, middle)
+            trial = lowered(parts, duration, middle, most_steps)
             if _steps(trial) <= most_steps:
                 low, found = middle, trial
             else:
