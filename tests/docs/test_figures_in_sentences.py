@@ -277,6 +277,10 @@ def test_bounds_beside_the_simple_one() -> None:
     of_models = found[(found["dataset"] == "zoo") & (found["level"] == "exact")]
     assert gap.loc["zoo"].abs().max() == 0
     assert f"all {of_models['instances'].sum()} are proven optimal" in text
+    solved = means.xs("best solution of all methods", level="level")
+    exact = solved - means.xs("exact", level="level")
+    assert exact.loc["zoo", [2, 4, 8]].max() < 0.00005 < exact.loc["zoo", 16]
+    assert "Up to 8 stages, the programs' bounds are like the paper's, and `exact` gets to" in text
     (random,) = (row for name, row in gap.iterrows() if name != "zoo")
     assert 100 * random[2] < 0.005
     several, many = (f"{np.ceil(100 * random[k]):.0f}" for k in (8, 32))
@@ -309,6 +313,23 @@ def test_seconds_of_optimal_placements() -> None:
     seconds = int(np.ceil(of_method["cpu_seconds"].max()))
     text = page("results-hsdag")
     assert f"`placement-certify` finds and proves it within {seconds} seconds" in text
+
+
+def test_readings_of_hsdag() -> None:
+    """In how many searches several groups are left, and how far latencies are from each other."""
+    found = pd.read_csv(TABLES / "hsdag" / "readings.csv")
+    text = page("results-hsdag")
+    both = found[found["reading"].isin(["logarithms of shapes", "compared before the sigmoid"])]
+    assert f"leaves several in {(both['groups'] > 1).sum()} of {len(both)} searches" in text
+    medians = found.groupby(["model", "reading"])["makespan"].median().unstack("model") / 1e6
+    inception = medians["inception-v3"]
+    assert f"are {inception.min():.2f} to {inception.max():.2f} ms on Inception-v3" in text
+    assert (medians[["resnet-50", "bert-base"]].nunique() == 1).all()
+    slow = found[found["makespan"] > 7e6].sort_values("makespan")
+    assert set(slow["model"]) == {"resnet-50"}
+    assert list(slow["reading"]) == ["compared before the sigmoid", "edges to consumers only"]
+    first, second = (f"{one:.1f}" for one in slow["makespan"] / 1e6)
+    assert f"Two of the {len(found)} searches ended at {first} and {second} ms" in text
 
 
 def test_both_forms_of_training() -> None:

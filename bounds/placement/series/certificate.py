@@ -107,6 +107,11 @@ def lowered(
     the other is lowered, all ways along the chain still take at least the bound. Of long chains,
     pairs are lowered from the beginning to the end, in one go. What several parts or pairs of
     devices share is left out or kept as a whole; where that leaves too many steps, it is lowered.
+
+    Parameters
+    ----------
+    most_steps
+        Steps of all searches up to which nothing that is shared is lowered.
     """
     given, parts = parts, _copied(parts)
     names = _names(parts)
