@@ -74,7 +74,7 @@ def load_collection(name: str, *, small: bool = False) -> Collection:
     Examples
     --------
     >>> [suite.name for suite in load_collection("paper-mtpp", small=True).suites]
-    ['paper-mtpp/small', 'paper-mtpp/solvers']
+    ['paper-mtpp/small', 'paper-mtpp/models-small', 'paper-mtpp/solvers']
     """
     read = _read(name)
     if small and "small" not in read.table:
