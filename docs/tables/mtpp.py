@@ -2,12 +2,13 @@
 
 It also makes `docs/tables/mtpp/tables.md`, with all that the page leaves out, and the pictures
 docs/mtpp-times.svg and docs/mtpp-bounds-over-time.svg. `python docs/tables/mtpp.py collect
-RESULTS...` takes those data from results folders, one for each data set; `mtpp_solvers.py` measures
+RESULTS...` takes those data from results folders, one for each suite; `mtpp_solvers.py` measures
 those of the solvers.
 """
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from boundmark.reports.folder_results import read_folder
 from boundmark.reports.pipeline import REPORT
 from boundmark.reports.pipeline.drawings import SIMPLE_METHODS
 from boundmark.reports.pipeline.hierarchy import (
+    PROGRAMS,
     bounds_over_time,
     draw_bounds_over_time,
     hierarchy_table,
@@ -31,19 +33,25 @@ from boundmark.reports.sections.runtime import draw_runtime_scatter
 from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.by_parameter import runtime_by_parameter
+from boundmark.reports.tables.parameters import ALL
 from boundmark.reports.text import count, natural_order
 
 DATA = DOCS / "tables" / "mtpp"
 PAGE = DOCS / "results-mtpp.md"
 TABLES = DATA / "tables.md"
 
-WORST_ORDERS = "worst-orders"
+MODELS = "paper-mtpp/models"
+ORDERS = "paper-mtpp/heuristics"
+WORST_ORDERS = "paper-mtpp/worst-orders"
 BRKGA = "brkga-10000"
 
 # What the licence of gurobipy's wheel covers, in columns and in rows.
 LICENCE = 2000
 
 STAGES = (2, 4, 8, 16, 32, 64)
+
+# Columns of the pictures.
+DRAWN = (2, 4, 16)
 
 # As printed in [MTPP24]: geometric means over 369 production models and 1,000 random graphs.
 TABLE_1 = {
@@ -69,7 +77,10 @@ TABLE_2 = {
 }
 
 
-def beside(ours: pd.DataFrame, name: str, printed: dict[str, Sequence[float]], digits: int) -> str:
+def beside(
+    ours: pd.DataFrame, name: str, printed: dict[str, Sequence[float]], digits: int,
+    optimal: Mapping[int, int] | None = None,
+) -> str:  # fmt: skip
     """Return a Markdown table of the paper's numbers and ours, and of what only we have.
 
     Numbers of stages that were not measured have empty cells.
@@ -82,6 +93,8 @@ def beside(ours: pd.DataFrame, name: str, printed: dict[str, Sequence[float]], d
         Column of the rows' names.
     printed
         The paper's numbers by row.
+    optimal
+        How many instances are proven optimal, by number of stages.
     """
     kinds = {row: str(part["kind"].iloc[0]) for row, part in ours.groupby(name, sort=False)}
     own = ours.set_index([name, "param_k"])["mean"].to_dict()
@@ -94,6 +107,8 @@ def beside(ours: pd.DataFrame, name: str, printed: dict[str, Sequence[float]], d
             means = [own.get((row, k)) for k in STAGES]
             cells = ["" if pd.isna(mean) else f"{mean:.{digits}f}" for mean in means]
             rows.append(["" if row in printed else row, f"ours, {kinds[row]}", *cells])
+    if optimal is not None:
+        rows.append(["proven optimal", "ours", *(str(optimal.get(k, "")) for k in STAGES)])
     rows.append(["instances", "ours", *(str(sizes.get(k, 0)) for k in STAGES)])
     return markdown(["", "", *by_stages(STAGES)], rows, 2)
 
@@ -133,7 +148,7 @@ def mean_solver_table(rows: pd.DataFrame) -> str:
 
 
 def collect(folders: list[Path]) -> None:
-    """Add to the data what folders have, each of which holds the results of one data set.
+    """Add to the data what folders have, each of which holds the results of one suite.
 
     What the solvers claim gets the best known costs of today beside it.
     """
@@ -142,18 +157,23 @@ def collect(folders: list[Path]) -> None:
         store = ResultStore.open(folder)
         rows = store.results()
         results = read_folder(store).of_problem("pipeline", REPORT.grouping)
-        (dataset,) = set(rows["dataset"])
-        runs_of[dataset] = runs.task_facts(rows) | runs.machine_facts([folder], rows, ["highspy"])
-        runs_of[dataset]["workers"] = runs.most_at_a_time(rows)
-        if dataset == WORST_ORDERS:
-            keep("worst_orders", dataset, worst_orders(results.tasks))
+        (suite,) = set(rows["suite"])
+        runs_of[suite] = runs.task_facts(rows) | runs.machine_facts([folder], rows, ["highspy"])
+        runs_of[suite]["workers"] = runs.most_at_a_time(rows)
+        if suite == ORDERS:
+            keep("solutions_by_k", REPORT.tables(results)["solutions_by_k"])
             continue
-        keep("hierarchy_by_k", dataset, hierarchy_table(results))
-        keep("runtime_by_k", dataset, runtime_by_parameter(results.tasks, "param_k"))
-        keep("bounds_over_time", dataset, bounds_over_time(results))
-        keep("program_times", dataset, program_times(results))
-        if dataset == "zoo":
-            keep("case_study", dataset, case_study(results.tasks))
+        if suite == WORST_ORDERS:
+            keep("worst_orders", worst_orders(results.tasks))
+            continue
+        keep("hierarchy_by_k", hierarchy_table(results))
+        keep("optimal_by_k", optimal_by_k(results.certified))
+        keep("runtime_by_k", runtime_by_parameter(results.tasks, "param_k"))
+        drawn = replace(results, tasks=results.tasks[results.tasks["param_k"].isin(DRAWN)])
+        keep("bounds_over_time", bounds_over_time(drawn))
+        keep("program_times", program_times(drawn))
+        if suite == MODELS:
+            keep("case_study", case_study(results.tasks))
     solvers = pd.read_csv(DATA / "solvers.csv")
     records = shipped()
     costs = {
@@ -165,15 +185,23 @@ def collect(folders: list[Path]) -> None:
     runs.store_run(DATA, runs_of)
 
 
-def keep(name: str, dataset: str, found: pd.DataFrame) -> None:
-    """Put rows of a data set in the place of those that a file of the data has."""
+def keep(name: str, found: pd.DataFrame) -> None:
+    """Put rows in the place of those that a file has of the same data set and number of stages."""
     path = DATA / f"{name}.csv"
-    found = found[found["dataset"] == dataset]
-    found = found[KEPT.get(name, list(found))].round(6)
+    found = found.loc[found["dataset"] != ALL, KEPT.get(name, list(found))].round(6)
     if path.exists():
         old = pd.read_csv(path)
-        found = pd.concat([old[old["dataset"] != dataset], found])
+        parts = pd.MultiIndex.from_frame(found[["dataset", "param_k"]])
+        is_new = pd.MultiIndex.from_frame(old[["dataset", "param_k"]]).isin(parts)
+        found = pd.concat([old[~is_new], found]).sort_values(["dataset", "param_k"], kind="stable")
     found.to_csv(path, index=False)
+
+
+def optimal_by_k(certified: pd.DataFrame) -> pd.DataFrame:
+    """Return on how many instances the best solution costs as much as the best certified bound."""
+    is_optimal = certified["objective"].astype("float64") == certified["bound"].astype("float64")
+    found = certified.assign(optimal=is_optimal).groupby(["dataset", "param_k"])["optimal"]
+    return found.sum().reset_index()
 
 
 def worst_orders(tasks: pd.DataFrame) -> pd.DataFrame:
@@ -189,9 +217,14 @@ CASE_STAGES = 4
 def case_study(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return what each method found on the model whose simple bound is the weakest.
 
-    That is, of `CASE_STAGES` stages, and over the cost of BRKGA's best partition.
+    That is, with `CASE_STAGES` stages, over the cost of BRKGA's best partition, and among the
+    models on which all programs have a bound.
     """
     chosen = tasks[tasks["param_k"] == CASE_STAGES]
+    of_programs = chosen[chosen["method"].isin(PROGRAMS) & chosen["bound_claimed"].notna()]
+    programs = of_programs.groupby("instance")["method"].nunique()
+    having_all = programs.index[programs == len(PROGRAMS)]
+    chosen = chosen[chosen["instance"].isin(having_all)]
     simple = chosen[chosen["method"].isin(SIMPLE_METHODS)]
     bound = simple.groupby("instance")["bound_certified"].max().astype("float64")
     genetic = chosen[chosen["method"] == BRKGA].set_index("instance")["objective"]
@@ -239,10 +272,8 @@ def case_table(found: pd.DataFrame) -> str:
         rows.append([level, kind, f"{printed:.4f}", f"{bound[name]:.4f}", seconds])
     seconds = f"{own.loc['certify', 'wall_seconds']:.1f}"
     rows.append(["certify", "certified", "", f"{bound['certify']:.4f}", seconds])
-    model, nodes = found["instance"].iloc[0], found["nodes"].iloc[0]
-    return markdown(
-        ["bound", "kind", ">net10 (paper)", f">{model}, {nodes} nodes (ours)", ">seconds"], rows, 2
-    )
+    title = f">{found['instance'].iloc[0]}, {found['nodes'].iloc[0]:,} nodes (ours)"
+    return markdown(["bound", "kind", ">net10 (paper)", title, ">seconds"], rows, 2)
 
 
 def worst_table(found: pd.DataFrame) -> str:
@@ -279,11 +310,13 @@ def machine_lines(of_runs: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+# What of the page is of a suite.
 RUNS = {
-    "zoo": "Table 1, Figure 4 and the case study",
-    "regal-style": "Table 3 and Figure 5",
+    MODELS: "Table 1 and Figure 4 with 2 and 4 stages, the case study",
+    "paper-mtpp/models-small": "Table 1 with 8 and 16 stages, Figure 4 with 16",
+    "paper-mtpp/sparse": "Table 3 and Figure 5",
     WORST_ORDERS: "Worst orders",
-    "orders": "Table 2",
+    ORDERS: "Table 2",
 }
 
 
@@ -295,10 +328,13 @@ def every_part() -> dict[str, str]:
     times = frames["runtime_by_k"]
     solvers = pd.read_csv(DATA / "solvers.csv")
     of_runs = json.loads((DATA / "run.json").read_text())
+    proven = pd.read_csv(DATA / "optimal_by_k.csv").set_index("param_k")
+    optimal = {name: dict(part["optimal"]) for name, part in proven.groupby("dataset")}
+    models, graphs = (levels[levels["dataset"] == name] for name in ("zoo", "regal-style"))
     return {
         "machine": machine_lines({name: of_runs[name] for name in RUNS}),
-        "table 1": beside(levels[levels["dataset"] == "zoo"], "level", TABLE_1, 4),
-        "table 3": beside(levels[levels["dataset"] == "regal-style"], "level", TABLE_3, 4),
+        "table 1": beside(models, "level", TABLE_1, 4, optimal["zoo"]),
+        "table 3": beside(graphs, "level", TABLE_3, 4, optimal["regal-style"]),
         "table 2": beside(costs[costs["dataset"] == "zoo"], "method", TABLE_2, 3),
         "times": time_table(times, "zoo"),
         "times of random graphs": time_table(times, "regal-style"),

@@ -1,6 +1,9 @@
 """The script that makes the tables of docs/results-mtpp.md."""
 
+from pathlib import Path
+
 import pandas as pd
+import pytest
 from results_page import filled
 from table_scripts import load_script
 
@@ -50,3 +53,28 @@ def test_what_the_licence_does_not_cover_is_said_in_its_row() -> None:
     assert "316 x 369 | 165 x 365 | 2,600.0 | 0.897 | 12 | 15.0 | 1 |" in covered
     assert "316 x 2,134 | more than 2,000 rows |" in beyond
     assert module.mean_solver_table(rows).splitlines()[2] == "| highs | 1 | 0.897 | 0.897 |"
+
+
+def test_new_rows_replace_those_of_their_data_set_and_number_of_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others stay; rows of all data sets together are not kept."""
+    module = load_script("mtpp")
+    monkeypatch.setattr(module, "DATA", tmp_path)
+    columns = ["dataset", "param_k", "mean"]
+    old = [("zoo", 2, 0.1), ("zoo", 16, 0.2), ("regal-style", 2, 0.3)]
+    module.keep("means", pd.DataFrame(old, columns=columns))
+    new = [("all data sets", 2, 0.5), ("zoo", 2, 0.4), ("zoo", 4, 0.6)]
+    module.keep("means", pd.DataFrame(new, columns=columns))
+    kept = pd.read_csv(tmp_path / "means.csv").to_numpy().tolist()
+    assert kept == [["regal-style", 2, 0.3], ["zoo", 2, 0.4], ["zoo", 4, 0.6], ["zoo", 16, 0.2]]
+
+
+def test_instances_are_optimal_where_cost_and_bound_are_equal() -> None:
+    """Counted by data set and number of stages; without a bound, nothing is proven."""
+    certified = pd.DataFrame(
+        [("zoo", 2, 7, 7), ("zoo", 2, 7, 6), ("zoo", 4, 8, None)],
+        columns=["dataset", "param_k", "objective", "bound"],
+    ).astype({"objective": "Int64", "bound": "Int64"})
+    found = load_script("mtpp").optimal_by_k(certified)
+    assert found.to_numpy().tolist() == [["zoo", 2, 1], ["zoo", 4, 0]]
