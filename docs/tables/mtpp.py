@@ -50,7 +50,7 @@ LICENCE = 2000
 
 STAGES = (2, 4, 8, 16, 32, 64)
 
-# Columns of the pictures.
+# Numbers of stages in the pictures, as headings of more columns overlap.
 DRAWN = (2, 4, 16)
 
 # As printed in [MTPP24]: geometric means over 369 production models and 1,000 random graphs.
@@ -150,6 +150,7 @@ def mean_solver_table(rows: pd.DataFrame) -> str:
 def collect(folders: list[Path]) -> None:
     """Add to the data what folders have, each of which holds the results of one suite.
 
+    Where several have the same data set and number of stages, the last one counts.
     What the solvers claim gets the best known costs of today beside it.
     """
     runs_of = json.loads((DATA / "run.json").read_text())
@@ -199,7 +200,7 @@ def keep(name: str, found: pd.DataFrame) -> None:
 
 def optimal_by_k(certified: pd.DataFrame) -> pd.DataFrame:
     """Return on how many instances the best solution costs as much as the best certified bound."""
-    is_optimal = certified["objective"].astype("float64") == certified["bound"].astype("float64")
+    is_optimal = certified["objective"].eq(certified["bound"]).fillna(False).astype(bool)
     found = certified.assign(optimal=is_optimal).groupby(["dataset", "param_k"])["optimal"]
     return found.sum().reset_index()
 
@@ -310,7 +311,7 @@ def machine_lines(of_runs: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-# What of the page is of a suite.
+# The parts of the page that show each suite's results.
 RUNS = {
     MODELS: "Table 1 and Figure 4 with 2 and 4 stages, the case study",
     "paper-mtpp/models-small": "Table 1 with 8 and 16 stages, Figure 4 with 16",

@@ -301,6 +301,30 @@ def test_bounds_beside_the_simple_one() -> None:
     assert f"cost {', '.join(better)} and {last} % less than BRKGA's" in text
     simple = means.loc[("regal-style", "simple (Lemma 3.3)")]
     assert f"from {simple[2]:.3f} to {simple[64]:.3f} where the paper has 0.958 to 0.334" in text
+    closed = (means.loc[("regal-style", "exact")] - simple) / (best.loc["regal-style"] - simple)
+    assert closed[2] > 0.99
+    assert 0.5 < closed[4] < 0.99
+    assert 0 < closed[8] < 0.1
+    assert (closed[[16, 32, 64]] < 0.0001).all()
+    assert "closes the gap with 2 stages and most of it with 4, gets a little beyond" in text
+
+
+def test_partitions_of_slicegraph() -> None:
+    """How close BRKGA's are with 16 stages, and the largest models' times."""
+    levels = pd.read_csv(TABLES / "mtpp" / "hierarchy_by_k.csv")
+    is_shown = (levels["dataset"] == "zoo") & (levels["param_k"] == 16)
+    means = levels[is_shown].set_index("level")["mean"]
+    above = 100 * (1 / means["best certified bound of all methods"] - 1)
+    text = page("results-mtpp")
+    assert f"`brkga-10000` is within {above:.2f} % of the best" in text
+
+    times = pd.read_csv(TABLES / "mtpp" / "program_times.csv")
+    of_zoo = times[times["dataset"] == "zoo"]
+    seconds = of_zoo.groupby("method")["wall_seconds"].max()
+    assert seconds["slicegraph"] < 0.03
+    assert "takes less than 0.03 s on every model" in text
+    largest = of_zoo[of_zoo["nodes"] == of_zoo["nodes"].max()].set_index("method")["wall_seconds"]
+    assert (largest[["brkga-10000"]] >= 60).all()
 
 
 def test_programs_add_nothing_in_the_case_study() -> None:
