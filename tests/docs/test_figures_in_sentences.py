@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from boundmark.datasets import zoo
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TABLES = DOCS / "tables"
 
@@ -279,18 +281,17 @@ def test_bounds_beside_the_simple_one() -> None:
     optimal, of_zoo = proven["optimal"].loc["zoo"], sizes.loc["zoo"]
     text = page("results-mtpp")
 
-    assert of_zoo.to_dict() == {2: 70, 4: 70, 8: 8, 16: 8}
-    assert f"{optimal[[2, 4]].sum()} of these {of_zoo[[2, 4]].sum()} instances are proven" in text
-    assert (optimal == of_zoo)[[8, 16]].all()
-    assert f"all {of_zoo[[8, 16]].sum()} instances are proven optimal" in text
-    two, four = (np.ceil(100 * gap.loc["zoo", k]) / 100 for k in (2, 4))
-    assert f"within {two} % of the best partition in the mean with 2 stages" in text
-    assert f"within {four} % with 4;" in text
+    assert of_zoo.to_dict() == {k: len(zoo.index()) for k in (2, 4, 8, 16)}
+    assert f"{optimal.sum()} of these {of_zoo.sum()} instances are proven optimal" in text
+    *some, last = (f"{np.ceil(100 * one) / 100:.2f}" for one in gap.loc["zoo"].dropna())
+    assert f"within {', '.join(some)} and {last} % of the best partition in the mean" in text
     exact = means.loc[("zoo", "exact")]
-    assert f"With 4 stages, `exact` is at {exact[4]:.2f} instead of 0.97" in text
-    assert (best.loc["zoo"] - exact)[8] < 0.00005 < (best.loc["zoo"] - exact)[16]
-    nodes = pd.read_csv(TABLES / "mtpp" / "program_times.csv")["nodes"].max()
-    assert f"graphs, of up to {nodes:,} nodes" in text
+    assert f"`exact` is at {exact[4]:.2f} with 4 stages and at {exact[16]:.2f} with 16" in text
+    times = pd.read_csv(TABLES / "mtpp" / "program_times.csv")
+    of_exact = times[(times["dataset"] == "zoo") & (times["method"] == "exact")]
+    solved = (of_exact["wall_seconds"] < 60).groupby(of_exact["param_k"]).sum()
+    assert f"on {solved[4]} models with 4 stages and on {solved[16]} with 16" in text
+    assert f"graphs, of up to {times['nodes'].max():,} nodes" in text
 
     random = gap.loc["regal-style"]
     assert random[[2, 64]].max() < 0.005
@@ -314,15 +315,15 @@ def test_partitions_of_slicegraph() -> None:
     levels = pd.read_csv(TABLES / "mtpp" / "hierarchy_by_k.csv")
     is_shown = (levels["dataset"] == "zoo") & (levels["param_k"] == 16)
     means = levels[is_shown].set_index("level")["mean"]
-    above = 100 * (1 / means["best certified bound of all methods"] - 1)
+    above = np.ceil(1e4 * (1 / means["best certified bound of all methods"] - 1)) / 100
     text = page("results-mtpp")
     assert f"`brkga-10000` is within {above:.2f} % of the best" in text
 
     times = pd.read_csv(TABLES / "mtpp" / "program_times.csv")
     of_zoo = times[times["dataset"] == "zoo"]
     seconds = of_zoo.groupby("method")["wall_seconds"].max()
-    assert seconds["slicegraph"] < 0.03
-    assert "takes less than 0.03 s on every model" in text
+    assert seconds["slicegraph"] < 0.04
+    assert "takes less than 0.04 s on every model" in text
     largest = of_zoo[of_zoo["nodes"] == of_zoo["nodes"].max()].set_index("method")["wall_seconds"]
     assert (largest[["brkga-10000"]] >= 60).all()
 
