@@ -3,9 +3,9 @@
 `docs/tables/gaps.py` makes a page of what it prints. Only the newest version of each method counts.
 
 For each graph and number of stages, how far the best verified partition of a results folder can be
-from the optimum, by the folder's best certified bound. Suites `weekly/zoo` and `weekly/nasnet` make
-such folders. With `--training`, of one of suite `weekly/training`, costs and gaps with gradients as
-nodes of their own and folded into the forward pass.
+from the optimum, by the folder's best certified bound. Suites `paper-mtpp/models`, `weekly/zoo` and
+`weekly/nasnet` make such folders. With `--training`, of one of suite `weekly/training`, costs and
+gaps with gradients as nodes of their own and folded into the forward pass.
 """
 
 import json
