@@ -1,4 +1,4 @@
-"""What the policy of HSDAG computes on graphs that are small enough to check it by hand.
+"""What networks of learned methods compute on graphs that are small enough to check it by hand.
 
 JAX starts threads, and tests that fork could not have it in their process: call these functions in
 another one (`other_process.call`). They return NumPy arrays.
@@ -10,6 +10,7 @@ import numpy as np
 from brute_force_placement import instance
 from recording import Recorder
 
+from boundmark.heuristics.placement.learned.graphs import colocated
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
 from boundmark.heuristics.placement.learned.learning import Evaluations
 from boundmark.heuristics.placement.learned.methods import prepare_jax
@@ -192,3 +193,31 @@ def mean_latencies(method: str, evaluations: int) -> tuple[float, float]:
     train(agent, counted)
     part = evaluations // 5
     return float(np.mean(counted.latencies[:part])), float(np.mean(counted.latencies[-part:]))
+
+
+def placeto_gradients() -> list[Arrays]:
+    """Return the gradients of an episode's loss, taken in one go and in parts of three turns."""
+    prepare_jax(1)
+    import jax
+
+    from boundmark.heuristics.placement.learned import placeto
+
+    sets = colocated(SAMPLE.graph.dag)
+    graph, generator = placeto.placeto_arrays(SAMPLE, sets), np.random.default_rng(4)
+    high, devices = graph.is_allowed.shape
+    turns = placeto.Turns(
+        generator.integers(devices, size=(high, high)),
+        np.arange(high),
+        generator.integers(2, size=(high, high)).astype(np.float32),
+        generator.integers(devices, size=high),
+        generator.normal(size=high).astype(np.float32),
+    )
+    parameters = placeto.initial_parameters(devices + 1, devices, 8, generator)
+    found = []
+    for most in (high * high, 0):
+        placeto.MOST_AT_ONCE, placeto.PART = most, 3 * high
+        # A new function, since a compiled one would keep the first limits.
+        gradient = jax.jit(jax.grad(lambda *given: placeto.loss(*given)))
+        gradients = gradient(parameters, graph, turns)
+        found.append({name: np.asarray(one) for name, one in gradients.items()})
+    return found

@@ -160,13 +160,21 @@ def learn(
     ------
     UnsupportedError
         If JAX is not installed, or no placement is found for which the devices have room.
+    MemoryError
+        If the memory limit is too small for the network on this graph.
     """
     evaluations = Evaluations(instance, budget, progress, most)
     if instance.graph.devices == 1:
         evaluations.latency(np.zeros(instance.nodes, dtype=np.int64))
     else:
         prepare_jax(budget.threads)
-        train(evaluations)
+        try:
+            train(evaluations)
+        except RuntimeError as error:
+            # JAX has no exception of its own for this.
+            if "Out of memory allocating" not in str(error):
+                raise
+            raise MemoryError(str(error)) from error
     evaluations.require_solution()
 
 

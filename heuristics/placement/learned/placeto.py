@@ -38,7 +38,6 @@ from boundmark.heuristics.placement.learned.neural_layers import (
     perceptron,
     updating,
 )
-from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
 # Rounds of messages in each direction: the distance from which a set gets messages.
@@ -46,6 +45,11 @@ ROUNDS = 4
 
 # Factor by which a reward counts less with each turn that lies between.
 DISCOUNT = 0.97
+
+# Turns times sets up to which an episode's gradient is taken in one go, with about 1.5 GiB of
+# memory, and those of a part where there are more: smaller parts are also faster (notes).
+MOST_AT_ONCE = 2**18
+PART = 2**14
 
 # Latency that counts for a placement without room, in units of the last one with room.
 NO_ROOM = 2.0
@@ -143,13 +147,23 @@ def logits_of(
 
 
 def loss(parameters: Parameters, graph: PlacetoArrays, turns: Turns) -> Array:
-    """Return minus the weighted sum of the log probabilities of choices."""
+    """Return minus the weighted sum of the log probabilities of choices.
 
-    def one(placement: Array, turn: Array, is_done: Array, chosen: Array) -> Array:
-        scores = logits_of(parameters, graph, placement, turn, is_done)
+    Where an episode has too many turns for the memory, they are taken in parts whose embeddings are
+    computed again for the gradient.
+    """
+
+    def one(turn: tuple[Array, ...]) -> Array:
+        placement, index, is_done, chosen = turn
+        scores = logits_of(parameters, graph, placement, index, is_done)
         return jax.nn.log_softmax(scores)[chosen]
 
-    return -(jax.vmap(one)(*turns[:4]) * turns.weight).sum()
+    count, high = turns.placement.shape
+    if count * high <= MOST_AT_ONCE:
+        choices = jax.vmap(one)(turns[:4])
+    else:
+        choices = jax.lax.map(jax.checkpoint(one), turns[:4], batch_size=max(1, PART // high))
+    return -(choices * turns.weight).sum()
 
 
 # Compiled once for each size of a graph.
@@ -199,9 +213,9 @@ def placeto_arrays(instance: PlacementInstance, sets: ColocatedGraph) -> Placeto
     )
 
 
-def descendants(sets: ColocatedGraph) -> IntArray:
+def descendants(sets: ColocatedGraph) -> np.ndarray:
     """Return 1 where the column's set can be reached from the row's, shape (N, N)."""
-    reached = np.zeros((sets.nodes, sets.nodes), dtype=np.int64)
+    reached = np.zeros((sets.nodes, sets.nodes), dtype=np.int8)
     for node in sets.dag.topological_order[::-1].tolist():
         for consumer in sets.dag.consumers_of(node).tolist():
             reached[node] |= reached[consumer]
@@ -226,7 +240,8 @@ def train(
         Of Adam.
     """
     sets = colocated(instance.graph.dag)
-    graph = placeto_arrays(instance, sets)
+    # Once, instead of with every turn: a large graph has gigabytes.
+    graph = jax.device_put(placeto_arrays(instance, sets))
     devices = instance.graph.devices
     parameters = initial_parameters(devices + 1, devices, hidden, generator)
     moments, number, average = adam_state(parameters), 0, MovingAverage()

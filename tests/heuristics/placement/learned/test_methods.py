@@ -4,16 +4,19 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from brute_force_placement import instance, optimum
-from learned_policy import SAMPLE, mean_latencies
+from learned_policy import SAMPLE, mean_latencies, placeto_gradients
 from other_process import call
-from recording import record
+from recording import Recorder, record
 
 from boundmark.heuristics.placement.learned.graphs import FeatureLayout
 from boundmark.heuristics.placement.learned.hsdag import Checkpoint, load_checkpoint
+from boundmark.heuristics.placement.learned.methods import learn
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
+from boundmark.problems.method import Budget
 
 needs_jax = pytest.mark.skipif(
     importlib.util.find_spec("jax") is None, reason="the extra `learned` is not installed"
@@ -53,6 +56,32 @@ def test_small_instances(method: str, sample: Any, least: int) -> None:
 def test_one_evaluation_is_one_placement(method: str) -> None:
     """Evaluations are a limit, whatever a batch holds."""
     assert len(objectives(method, SAMPLE, evaluations=1)) == 1
+
+
+@needs_jax
+def test_placeto_learns_the_same_in_parts() -> None:
+    """Taking an episode's turns in parts saves memory and leaves the gradient as it is."""
+    whole, parts = call(placeto_gradients)
+    assert max(np.abs(one).max() for one in whole.values()) > 0.1
+    for name, one in whole.items():
+        np.testing.assert_allclose(parts[name], one, rtol=1e-4, atol=1e-5)
+
+
+@needs_jax
+def test_networks_without_room() -> None:
+    """A lack of memory that JAX reports is a `MemoryError`; other errors stay as they are."""
+
+    def train(text: str) -> None:
+        def fail(evaluations: Any) -> None:
+            raise RuntimeError(text)
+
+        learn(DIVIDED, Budget(10), Recorder(), 10, fail)
+
+    with pytest.raises(MemoryError, match="Out of memory allocating 7 bytes"):
+        train("INTERNAL: Error dispatching computation: Out of memory allocating 7 bytes.")
+    with pytest.raises(RuntimeError, match="another") as caught:
+        train("another")
+    assert not isinstance(caught.value, MemoryError)
 
 
 @needs_jax
