@@ -66,8 +66,10 @@ class PlacetoArrays(NamedTuple):
         1 for edges, 0 for padding, shape (Q,).
     edges
         Rows (source, target), shape (Q, 2).
-    before, after, apart
-        For each set 1 for its ancestors, for its descendants and for the others, shape (P, P).
+    is_set
+        1 for sets, 0 for padding, shape (P,).
+    after
+        For each set 1 for its descendants, shape (P, P).
     is_allowed
         Whether each device may have each set, shape (P, D).
     """
@@ -75,9 +77,8 @@ class PlacetoArrays(NamedTuple):
     costs: Array
     is_edge: Array
     edges: Array
-    before: Array
+    is_set: Array
     after: Array
-    apart: Array
     is_allowed: Array
 
 
@@ -136,10 +137,9 @@ def logits_of(
         seen.append(rows)
     both = jnp.concatenate(seen, axis=1)
     pooled = perceptron(parameters, "pool", both, ends_active=True)
-    means = [
-        mask[turn] @ pooled / jnp.maximum(mask[turn].sum(), 1)
-        for mask in (graph.before, graph.after, graph.apart)
-    ]
+    before, after = graph.after[:, turn], graph.after[turn]
+    apart = graph.is_set - after - before - is_turn
+    means = [mask @ pooled / jnp.maximum(mask.sum(), 1) for mask in (before, after, apart)]
     scores = perceptron(
         parameters, "place", jnp.concatenate([both[turn], *means]), ends_active=False
     )
@@ -197,8 +197,7 @@ def placeto_arrays(instance: PlacementInstance, sets: ColocatedGraph) -> Placeto
     edges[:count] = sets.dag.edge_pairs()
     after = np.zeros((high, high), dtype=np.float32)
     after[:nodes, :nodes] = descendants(sets)
-    apart = np.zeros((high, high), dtype=np.float32)
-    apart[:nodes, :nodes] = 1 - after[:nodes, :nodes] - after[:nodes, :nodes].T - np.eye(nodes)
+    is_set = (np.arange(high) < nodes).astype(np.float32)
     allowed = np.ones((high, devices), dtype=bool)
     allowed[:nodes] = allowed_devices(instance.graph.is_supported, sets.set_of, nodes)
     is_edge = (np.arange(wide) < count).astype(np.float32)
@@ -206,9 +205,8 @@ def placeto_arrays(instance: PlacementInstance, sets: ColocatedGraph) -> Placeto
         costs=costs,
         is_edge=is_edge,
         edges=edges,
-        before=after.T.copy(),
+        is_set=is_set,
         after=after,
-        apart=apart,
         is_allowed=allowed,
     )
 
