@@ -402,10 +402,16 @@ def table_v(tasks: pd.DataFrame) -> str:
             (fusion, name) for fusion in (NO_FUSION, FUSED) for name in TIMED
         ):
             own = seconds.get((model, fusion, name))
-            cells.append(f"{printed[at]:,.0f}, {NONE if own is None else f'**{own:.1f}**'}")
+            text = NONE if own is None else f"**{short_seconds(own)}**"
+            cells.append(f"{printed[at]:,.0f}, {text}")
         lines.append([model, *cells])
     head = [f"{name}, {graph}" for graph in ("original", "fused") for name in TIMED]
     return markdown(["model", *head], lines)
+
+
+def short_seconds(seconds: float) -> str:
+    """Return seconds with a digit after the point, or two below a second."""
+    return f"{seconds:.{1 if seconds >= 1 else 2}f}"
 
 
 def missing_text(tasks: pd.DataFrame) -> str:

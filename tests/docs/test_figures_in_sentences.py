@@ -68,10 +68,10 @@ def test_methods_beside_the_program() -> None:
     assert f"worse on {(ratio > 1).sum()} of {len(ratio)} graphs" in text
     between = (found["getf"] / found["moirai-milp"]).loc["inter-server", "none"]
     slow = between[between > 2]
-    missing = NUMBERS[int(between.isna().sum())]
+    assert between.isna().sum() == 1
     assert (
         f"is {slow.min():.1f} to {slow.max():.1f} times slower on {NUMBERS[len(slow)]} models "
-        f"and has no placement of {missing} others"
+        "and has no placement of another"
     ) in text
 
 
@@ -117,9 +117,10 @@ def test_seconds_of_placement() -> None:
     slower = seconds.xs("none", level="fusion").groupby("model").max()
     for method in ("m-sct", "getf"):
         times = slower[method]
-        assert f"`{method}` {'takes ' * (method == 'm-sct')}{times.min():.1f} to" in text
+        assert f"`{method}` {'takes ' * (method == 'm-sct')}{times.min():.2f} to" in text
         assert f" to {times.max():.1f}" in text
-    assert slower["moirai-milp"].min() >= 10
+    times = slower["moirai-milp"]
+    assert f"and `moirai-milp` {times.min():.1f} to {times.max():.1f}." in text
     ratio = seconds.xs("moirai", level="fusion") / seconds.xs("none", level="fusion")
     sct, getf = (f"{100 * mean(ratio[method]):.0f} %" for method in ("m-sct", "getf"))
     assert f"those of `m-sct` to {sct} and of `getf` to {getf}" in text
