@@ -121,6 +121,11 @@ def test_models_of_the_mtpp_paper() -> None:
     )
     assert instances == [70, 70, 70, 70, 0, 0]
     assert f"it is {sum(optimal)} of {sum(instances)}." in page("problems/pipeline")
+    still_open = f"on the {sum(instances) - sum(optimal)} cells that they left open"
+    assert still_open in page("how-far-from-optimal")
+    proven = rows("how-far-from-optimal", "zoo")["proven optimal"][1:]
+    assert sum(int(cell.split(" of ")[0]) for cell in proven) - sum(optimal) == 1
+    assert "minute of local search closes one of the" in page("results-mtpp")
 
 
 def test_defaults_of_tools() -> None:

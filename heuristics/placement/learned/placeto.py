@@ -238,7 +238,7 @@ def train(
         Of Adam.
     """
     sets = colocated(instance.graph.dag)
-    # Once, instead of with every turn: a large graph has gigabytes.
+    # Once, instead of with every turn: the mask of a large graph has hundreds of megabytes.
     graph = jax.device_put(placeto_arrays(instance, sets))
     devices = instance.graph.devices
     parameters = initial_parameters(devices + 1, devices, hidden, generator)
