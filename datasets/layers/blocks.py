@@ -22,6 +22,8 @@ class Matrix:
         Bytes of all copies as they are stored, scales and zero points included.
     copies, active
         How many experts have one, and how many of these a token meets.
+    parts
+        Over how many devices it can be split; more of them have copies. 0 for any number.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Matrix:
     size: int
     copies: int = 1
     active: int = 1
+    parts: int = 0
 
     @property
     def parameters(self) -> int:
@@ -47,6 +50,10 @@ class Matrix:
             return self.size
         missed = float(1 - self.active / self.copies) ** tokens
         return self.size * (1 - float(missed))
+
+    def repeated(self, parallel: int) -> int:
+        """Return how often devices that work in parallel have it, all of them together."""
+        return max(1, parallel // self.parts) if self.parts else 1
 
 
 @dataclass(frozen=True)
@@ -199,6 +206,14 @@ class Block:
     def size(self) -> int:
         """Bytes of all parameters as they are stored."""
         return sum(one.size for one in self.matrices) + self.vector_size
+
+    def kept(self, parallel: int) -> tuple[int, int]:
+        """Return the parameters and bytes that devices in parallel have, all of them together."""
+        more = [(one, one.repeated(parallel) - 1) for one in self.matrices]
+        return (
+            self.parameters + sum(times * one.parameters for one, times in more),
+            self.size + sum(times * one.size for one, times in more),
+        )
 
 
 @dataclass(frozen=True)

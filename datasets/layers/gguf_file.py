@@ -10,7 +10,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -313,10 +313,12 @@ class _Reader:
         projections.sort(key=lambda one: one.name in ("attn_output", "ssm_out"))
         network.sort(key=lambda one: "down" in one.name)
         lanes = sum(one.active * one.inputs for one in network if "down" in one.name)
+        mixer = self._mixer(at, own, window, family)
         return Block(
-            f"blk.{at}", self.width, self._mixer(at, own, window, family), tuple(projections),
-            tuple(network), lanes, sum(one.elements for one in vectors),
-            sum(one.size for one in vectors),
+            f"blk.{at}", self.width, mixer,
+            tuple(part for one in projections for part in _in_parts(one, mixer)),
+            tuple(part for one in network for part in _in_parts(one, mixer)), lanes,
+            sum(one.elements for one in vectors), sum(one.size for one in vectors),
         )  # fmt: skip
 
     def _mixer(
@@ -382,6 +384,28 @@ class _Reader:
                 "integer, or true or false for each layer."
             )
         return [0 if every and (at + 1) % every == 0 else size for at in range(count)]
+
+
+# Matrices that devices in parallel do not split.
+_WHOLE = ("attn_q_a", "attn_kv_a_mqa", "ffn_gate_inp", "ffn_gate_inp_shexp")
+
+
+def _in_parts(one: Matrix, mixer: Attention | Recurrence | None) -> tuple[Matrix, ...]:
+    """Return a matrix with the number of its parts; keys and values apart from queries."""
+    if one.name in _WHOLE:
+        return (replace(one, parts=1),)
+    if not isinstance(mixer, Attention):
+        return (one,)
+    if one.name in ("attn_k", "attn_v"):
+        return (replace(one, parts=mixer.shared),)
+    own = mixer.shared * (mixer.key + mixer.value)
+    if one.name != "attn_qkv" or one.outputs != mixer.heads * mixer.key + own:
+        return (one,)
+    size = one.size * own // one.outputs
+    return (
+        replace(one, outputs=one.outputs - own, size=one.size - size),
+        replace(one, outputs=own, size=size, parts=mixer.shared),
+    )
 
 
 def _is_first(name: str) -> bool:

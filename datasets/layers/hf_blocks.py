@@ -191,11 +191,12 @@ class BlockReader:
         return copies * how.size(inputs, outputs)
 
     def _matrix(
-        self, at: int, name: str, inputs: int, outputs: int, copies: int = 1, active: int = 1
-    ) -> Matrix:
+        self, at: int, name: str, inputs: int, outputs: int, copies: int = 1, active: int = 1,
+        parts: int = 0,
+    ) -> Matrix:  # fmt: skip
         role = EXPERT if copies > 1 else LINEAR
         size = self.stored(f"{self.names.blocks}.{at}.{name}", role, inputs, outputs, copies)
-        return Matrix(name, inputs, outputs, size, copies, active)
+        return Matrix(name, inputs, outputs, size, copies, active, parts)
 
     def block(self, at: int) -> Block:
         """Return a layer."""
@@ -240,8 +241,8 @@ class BlockReader:
         )
         matrices = [
             self._matrix(at, f"{own}.q_proj", self.width, self.heads * head),
-            self._matrix(at, f"{own}.k_proj", self.width, shared * head),
-            self._matrix(at, f"{own}.v_proj", self.width, shared * head),
+            self._matrix(at, f"{own}.k_proj", self.width, shared * head, parts=shared),
+            self._matrix(at, f"{own}.v_proj", self.width, shared * head, parts=shared),
             self._matrix(at, f"{own}.o_proj", self.heads * head, self.width),
         ]
         return mixer, matrices, lengths[self.family.query_norm]
@@ -257,13 +258,13 @@ class BlockReader:
         matrices = []
         if queries:
             matrices = [
-                self._matrix(at, f"{own}.q_a_proj", width, queries),
+                self._matrix(at, f"{own}.q_a_proj", width, queries, parts=1),
                 self._matrix(at, f"{own}.q_b_proj", queries, deep),
             ]
         else:
             matrices = [self._matrix(at, f"{own}.q_proj", width, deep)]
         matrices += [
-            self._matrix(at, f"{own}.kv_a_proj_with_mqa", width, rank + rotary),
+            self._matrix(at, f"{own}.kv_a_proj_with_mqa", width, rank + rotary, parts=1),
             self._matrix(at, f"{own}.kv_b_proj", rank, heads * (plain + value)),
             self._matrix(at, f"{own}.o_proj", heads * value, width),
         ]
@@ -298,7 +299,7 @@ class BlockReader:
         if self.experts < 2 or not self._has_experts(at):
             return self._feed_forward(at, own, self.inner), self.inner
         active, each = self.active, self._expert_size(at)
-        matrices = [self._matrix(at, f"{own}.gate", width, self.experts)]
+        matrices = [self._matrix(at, f"{own}.gate", width, self.experts, parts=1)]
         # Routers stay at full bits.
         matrices = [replace(one, size=one.parameters * self.element) for one in matrices]
         matrices += self._feed_forward(at, f"{own}.experts.0", each, self.experts, active)

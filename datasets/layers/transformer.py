@@ -14,9 +14,11 @@ matrix ([KORTHIKANTI23], Section 4, Equation 1).
 
 Devices that work in parallel on each layer split its matrices and heads; results are summed up
 over them once behind attention and once behind the network ([MEGATRON21], Section 2.3), and once
-behind the embedding. Heads of keys and values that are fewer than the devices are kept several
-times, a latent cache by all of them. In training, activations are split as with sequence
-parallelism ([KORTHIKANTI23], Section 4.2).
+behind the embedding. What each of the devices does whole counts once for each: heads of keys and
+values that are fewer than the devices, with their projections, are on several; a latent cache with
+its projections, routers of experts, and tokens at full width, before and behind the matrices, on
+all. Normalisations and biases count as split, less than a thousandth of a layer. In training,
+activations are kept split, as with sequence parallelism ([KORTHIKANTI23], Section 4.2).
 """
 
 import math
@@ -228,13 +230,6 @@ class Transformer(LayerModel):
                     f"heads, {mixer.shared} of them with keys and values of their own; expected a "
                     "divisor of both, or of the heads and a multiple of the others."
                 )
-            is_kept_often = mixer.latent is not None or mixer.shared < parallel
-            if is_kept_often and workload.smallest_tensor_parallel != parallel:
-                raise InvalidInputError(
-                    f"tensor_parallel is {workload.smallest_tensor_parallel} on some devices and "
-                    f"{parallel} on others, which have to keep keys and values of layer "
-                    f"{block.name!r} several times; expected one number for all."
-                )
 
     def _embedding(self, workload: Workload, tokens: int) -> LayerFacts:
         """Return the embedding, whose rows are looked up."""
@@ -244,7 +239,8 @@ class Transformer(LayerModel):
         held = through if workload.phase == TRAINING else 0
         return LayerFacts(
             one.name,
-            (Operation(0.0, times * 2.0 * through),),
+            # A row is read by the device that has it, and all write all of them.
+            (Operation(0.0, times * (1.0 + workload.tensor_parallel) * through),),
             _kept(one.parameters, one.size, workload),
             held,
             ways * through,
@@ -260,10 +256,12 @@ class Transformer(LayerModel):
         tokens = self._scored(workload, tokens)
         through = tokens * width * ACTIVATION_BYTES
         read = _read(one.parameters, one.size, workload)
-        operation = Operation(0.0, times * 2.0 * through)
+        parallel = workload.tensor_parallel
+        operation = Operation(0.0, times * 2.0 * parallel * through)
         words = one.multiplied // width
         if one.multiplied:
-            operation = Operation(times * 2.0 * tokens * one.multiplied, times * (read + through))
+            work = times * 2.0 * tokens * one.multiplied
+            operation = Operation(work, times * (read + parallel * through))
         held = 0
         if workload.phase == TRAINING:
             # An input of 16 bits, and scores of 32 bits ([KORTHIKANTI23], Section 4.3).
@@ -282,31 +280,33 @@ class Transformer(LayerModel):
 
     def _block(self, block: Block, workload: Workload, tokens: int, context: int) -> LayerFacts:
         times, ways = _passes(workload)
-        through = tokens * ACTIVATION_BYTES
+        through, parallel = tokens * ACTIVATION_BYTES, workload.tensor_parallel
         operations, held, crossed, reductions = [], 0.0, 1, 0
         if block.projections:
-            lanes = sum(one.outputs for one in block.projections)
+            *others, last = block.projections
+            lanes = parallel * last.outputs
+            lanes += sum(one.repeated(parallel) * one.outputs for one in others)
             operations.append(_product(block.projections, tokens, lanes, workload))
             reductions += ways
         mixer = block.mixer
         if mixer is not None:
             bits = workload.cache_bits or self.cache_bits or CACHE_BITS
-            cached = mixer.cached(context, workload.tensor_parallel) * bits / 8
-            alone = mixer.cached(context, 1) * bits / 8
+            cached = mixer.cached(context, parallel) * bits / 8
             is_decoding = workload.phase == DECODE
-            operations.append(mixer.operation(workload.batch, context, is_decoding, alone))
+            operations.append(mixer.operation(workload.batch, context, is_decoding, cached))
             crossed = 2 if isinstance(mixer, Attention) and mixer.is_crossed else 1
             if workload.phase != TRAINING and self.has_cache:
                 held = workload.batch * cached
         if block.network:
-            operations.append(_product(block.network, tokens, block.width + block.lanes, workload))
+            lanes = parallel * block.width + block.lanes
+            operations.append(_product(block.network, tokens, lanes, workload))
             reductions += ways
         if workload.phase == TRAINING:
             held = tokens * block.width * KEPT_BYTES
         return LayerFacts(
             block.name,
             tuple(Operation(times * one.flops, times * one.moved) for one in operations),
-            _kept(block.parameters, block.size, workload),
+            _kept(*block.kept(parallel), workload),
             math.ceil(held),
             # What a decoder hands on includes what its encoder has found.
             ways * through * block.width * crossed,
@@ -318,11 +318,14 @@ class Transformer(LayerModel):
 
 def _product(matrices: Sequence[Matrix], tokens: int, lanes: int, workload: Workload) -> Operation:
     """Return the work and traffic of a token's matrices, with `lanes` dimensions in and out."""
+    often = [one.repeated(workload.tensor_parallel) for one in matrices]
     read = math.fsum(
-        _read(one.parameters, one.size, workload) * one.read(tokens) / max(1, one.size)
-        for one in matrices
+        _read(times * one.parameters, times * one.size, workload)
+        * one.read(tokens)
+        / max(1, one.size)
+        for one, times in zip(matrices, often, strict=True)
     )
-    work = 2.0 * tokens * sum(one.met for one in matrices)
+    work = 2.0 * tokens * sum(a * one.met for one, a in zip(matrices, often, strict=True))
     return Operation(work, read + 2 * ACTIVATION_BYTES * tokens * lanes)
 
 

@@ -65,10 +65,13 @@ def _instance(
     taken: list[str] = []
     if isinstance(source, LayerModel) and (usual := source.usual_workload()):
         phase, batch, context = _completed(usual, phase, batch, context, taken)
-        if not devices:
-            workload = Workload(phase, batch, context, weight_bits, cache_bits)
-            devices = _enough_devices(source, workload, micro_batches, tensor_parallel)
-            taken.append(f"devices are not given; {devices} are taken, whose memory is enough")
+    rule = _in_flight(in_flight, phase, goal, virtual_stages)
+    options = (goal, device_order, micro_batches, rule, virtual_stages)
+    workload = Workload(phase, batch, context, weight_bits, cache_bits, pattern=layers)
+    if not devices and isinstance(source, LayerModel) and source.usual_workload():
+        devices = _enough_devices(source, workload, tensor_parallel, memory_percent, rules, options)
+        enough = "memory enough" + " for an even split" * (virtual_stages > 1)
+        taken.append(f"devices are not given; the fewest with {enough} are taken, {devices}")
     given: dict[str, int | str] = {
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
         "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits, "costs": costs,
@@ -81,30 +84,24 @@ def _instance(
             raise InvalidInputError(
                 f"{next(iter(made_of))} is given, and the layers come with times; expected none."
             )
-        chain = under_rules(source, rules, virtual_stages)
-        rule = _in_flight(in_flight, phase, goal, virtual_stages)
-        return LayersInstance(chain, goal, device_order, micro_batches, rule, virtual_stages)
+        return LayersInstance(under_rules(source, rules, virtual_stages), *options)
     fleet = read_fleet(devices, tensor_parallel)
-    measured_on = tuple(kind.name for kind in fleet.kinds) if costs == MEASURED else ()
     if layers and not isinstance(source, GraphLayers):
         raise InvalidInputError(
             f"layers is {quoted(layers)}, and the model's layers are known; expected a graph."
         )
-    workload = Workload(
-        phase, batch, context, weight_bits, cache_bits, measured_on, layers,
-        tensor_parallel=max(fleet.degrees), smallest_tensor_parallel=min(fleet.degrees),
-    )  # fmt: skip
+    if costs == MEASURED:
+        workload = replace(workload, measured_on=tuple(kind.name for kind in fleet.kinds))
     chain = chain_of(source, workload, fleet, memory_percent)
     if not source.has_times and costs != MEASURED:
         for kind in dict.fromkeys(fleet.kinds):
             taken += substitutes(kind, source.dtype)
     origin = Origin(
-        cost_words(fleet, costs, source), source.describe(), (*taken, *fleet.notes),
-        phase, batch, context,
+        cost_words(fleet, costs, source), source.describe(),
+        (*taken, *fleet.notes, *chain.origin.notes), phase, batch, context,
     )  # fmt: skip
     chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
-    rule = _in_flight(in_flight, phase, goal, virtual_stages)
-    found = LayersInstance(chain, goal, device_order, micro_batches, rule, virtual_stages)
+    found = LayersInstance(chain, *options)
     found.check_memory()
     return found
 
@@ -126,22 +123,16 @@ def _completed(
 
 
 def _enough_devices(
-    source: LayerModel, workload: Workload, micro_batches: int, tensor_parallel: int
-) -> str:
-    """Return the fewest of the usual devices, a power of two, that have memory enough."""
-    layers = source.layers(workload)
-    device = read_fleet(USUAL_DEVICE).kinds[0]
-    memory = device.memory_bytes * MEMORY_PERCENT / 100
-    stages = 2
-    while stages * tensor_parallel < MOST_DEVICES:
-        needed = sum(one.weights + min(stages, micro_batches) * one.held for one in layers)
-        # Layers are whole, so that some memory stays free on each device.
-        if needed + stages * max(one.weights for one in layers) <= (
-            stages * tensor_parallel * memory
-        ):
-            break
-        stages *= 2
-    return f"{stages * tensor_parallel}x{USUAL_DEVICE}"
+    source: LayerModel, workload: Workload, tensor_parallel: int, memory_percent: int,
+    rules: str, options: tuple[str, str, int, int | str, int],
+) -> str:  # fmt: skip
+    """Return the fewest of the usual devices that have memory enough."""
+    groups = max(1, MOST_DEVICES // tensor_parallel)
+    many = read_fleet(f"{groups * tensor_parallel}x{USUAL_DEVICE}", tensor_parallel)
+    chain = chain_of(source, workload, many, memory_percent)
+    chain = under_rules(chain, rules, options[-1])
+    count = LayersInstance(chain, *options).fewest_devices()
+    return f"{count * tensor_parallel}x{USUAL_DEVICE}"
 
 
 def _in_flight(given: str, phase: str, goal: str, virtual_stages: int) -> int | str:

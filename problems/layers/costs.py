@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.devices import Device, Link, canonical_device_name
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.chain import LayerChain
+from boundmark.problems.layers.chain import LayerChain, Origin
 from boundmark.problems.layers.fleet import Fleet
 from boundmark.problems.layers.model import LayerFacts, LayerModel, Workload
 from boundmark.problems.ticks import NANOSECONDS
@@ -23,7 +25,8 @@ def chain_of(
     A layer takes the longer of arithmetic and memory traffic of each operation, and the time to
     launch it ([ROOFLINE09]); a tensor the latency of the link, and its bytes at the link's
     bandwidth. A group of t devices has t times the rate, bandwidth and memory of one, and takes
-    the time of the all-reduces besides.
+    the time of the all-reduces besides. What each of its devices does or keeps whole counts t
+    times; among groups of several sizes, parameters count as in the largest.
 
     Parameters
     ----------
@@ -33,9 +36,14 @@ def chain_of(
     Raises
     ------
     InvalidInputError
-        If something is missing; of layers with measured times, a device's.
+        If something is missing; of layers with measured times, a device's; or if caches take more
+        in groups of one size than in those of another.
     """
-    layers = model.layers(workload)
+    split = {
+        degree: model.layers(replace(workload, tensor_parallel=degree))
+        for degree in sorted(set(fleet.degrees))
+    }
+    layers = split[max(split)]
     if max(fleet.degrees) > 1 and not any(layer.reductions for layer in layers):
         raise InvalidInputError(
             "devices are in groups that split layers, and the model does not say what its layers "
@@ -61,7 +69,9 @@ def chain_of(
     ]
     moved = [layer.output for layer in layers[:-1]]
     return LayerChain(
-        time=frozen([[_ticks(_seconds(x, d, model.dtype)) for x in layers] for d in stages]),
+        time=frozen(
+            [[_ticks(_seconds(x, d, model.dtype)) for x in split[d.degree]] for d in stages]
+        ),
         weights=frozen([layer.weights for layer in layers]),
         held=frozen([layer.held for layer in layers]),
         tied=model.tied(workload),
@@ -80,6 +90,7 @@ def chain_of(
         names=tuple(layer.name for layer in layers),
         device_names=fleet.names,
         tick="ns",
+        origin=Origin(notes=_on_sizes(split)),
     )
 
 
@@ -110,6 +121,25 @@ def cost_words(fleet: Fleet, costs: str, model: LayerModel) -> str:
         " to ".join(f"{rate:.3g}" for rate in dict.fromkeys((rates[0], rates[-1]))) if rates else ""
     )
     return f"{basis} {devices}" + (f", {between} GB/s links" if between else "")
+
+
+def _on_sizes(split: Mapping[int, Sequence[LayerFacts]]) -> tuple[str, ...]:
+    """Return a note if groups keep more than others; refuse caches that they do."""
+    smallest, largest = min(split), max(split)
+    for one, other in zip(split[smallest], split[largest], strict=True):
+        if one.held != other.held:
+            raise InvalidInputError(
+                f"tensor_parallel is {smallest} on some devices and {largest} on others, which "
+                f"have to keep keys and values of layer {quoted(one.name)} several times; expected "
+                "one number for all."
+            )
+    kept, counted = (sum(one.weights for one in split[degree]) for degree in (smallest, largest))
+    if kept == counted:
+        return ()
+    return (
+        f"parameters take {counted / kept - 1:.2%} more memory in groups of {largest} than with "
+        f"{smallest}, and count for all as in the larger groups",
+    )
 
 
 def _check_times(device: Device, operators: set[str]) -> None:

@@ -1,7 +1,9 @@
 """An instance of `layers`: a chain, devices, and the objective; and an assignment of layers."""
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from boundmark.problems.arrays import IntArray, frozen
@@ -230,6 +232,53 @@ class LayersInstance(StoredInstance):
             f"micro-batch{'es' * (count > 1)} in flight; {missing:,} are missing. Expected more "
             "memory, fewer or shorter sequences, or --in-flight with fewer micro-batches."
         )
+
+    def fewest_devices(self) -> int:
+        """Return how many of the devices, all of one type, have memory enough.
+
+        No assignment fits into fewer; with virtual stages, no even split.
+
+        Raises
+        ------
+        InvalidInputError
+            If all of them have too little.
+        """
+        chain, v = self.chain, self.virtual_stages
+        ends = [at for at in range(1, chain.layers + 1) if at not in chain.joined]
+        most = min(len(chain.devices), len(ends) // v)
+        fits = self._fits_filled if v == 1 else self._fits_evenly
+        for count in range(1 + (v > 1), most + 1):
+            if fits(count, ends):
+                return count
+        self.check_memory()
+        raise InvalidInputError(
+            f"no number of {chain.device_names[0].partition('#')[0]} up to {most} has memory "
+            "enough for all stages; expected devices with more, fewer or shorter sequences, or "
+            "--in-flight with fewer micro-batches."
+        )
+
+    def _fits_filled(self, count: int, ends: Sequence[int]) -> bool:
+        """Whether so many stages have memory enough if each is as long as it can be.
+
+        Any others end no later, since fewer layers take no more memory.
+        """
+        chain, first = self.chain, 0
+        for number in range(count):
+            flight = held(self.in_flight, self.micro_batches, number, count)
+            taken = partial(chain.memory, first, in_flight=flight)
+            at = bisect_right(ends, int(chain.capacity[0]), key=taken)
+            first = ends[at - 1] if at else 0
+        return first == chain.layers
+
+    def _fits_evenly(self, count: int, ends: Sequence[int]) -> bool:
+        """Whether so many devices have memory enough for virtual stages of equal length."""
+        if self.in_flight == INTERLEAVED and self.micro_batches % count:
+            return False
+        parts = count * self.virtual_stages
+        cuts = [0, *(ends[at * len(ends) // parts - 1] for at in range(1, parts + 1))]
+        stages = (Stage(at % count, cuts[at], cuts[at + 1]) for at in range(parts))
+        loads = self.stage_loads(LayerAssignment.of_stages(stages))
+        return all(load.memory <= load.capacity for load in loads)
 
     @property
     def most_in_flight(self) -> int:

@@ -39,8 +39,8 @@ class Workload:
     pattern
         Regular expression of what operators of one layer have in their names, for graphs; empty for
         layers between places that a single tensor passes.
-    tensor_parallel, smallest_tensor_parallel
-        Over how many devices each layer is split: the most and the fewest of any type of devices.
+    tensor_parallel
+        Over how many devices each layer is split.
     """
 
     phase: str = AS_GIVEN
@@ -51,7 +51,6 @@ class Workload:
     measured_on: tuple[str, ...] = ()
     pattern: str = ""
     tensor_parallel: int = 1
-    smallest_tensor_parallel: int = 1
 
     def require(self, needs_context: bool = True) -> None:
         """Refuse a workload without an option that a transformer's costs depend on."""
@@ -77,6 +76,9 @@ class Operation(NamedTuple):
 class LayerFacts:
     """The operations, traffic and memory of a layer in one pass.
 
+    If it is split over several devices (tensor parallelism), they are those of all together, so
+    that what each of them does or keeps whole counts as often as there are devices.
+
     Attributes
     ----------
     operations
@@ -94,7 +96,7 @@ class LayerFacts:
     operators
         Names of a graph's operators in it, for devices with measured times of operators.
     reductions
-        All-reduces of a pass, if the layer is split over several devices (tensor parallelism).
+        All-reduces of a pass, if the layer is split over several devices.
     reduced
         Bytes of the tensors that they add up, all of them together.
     """
