@@ -271,11 +271,12 @@ class LayersInstance(StoredInstance):
         return first == chain.layers
 
     def _fits_evenly(self, count: int, ends: Sequence[int]) -> bool:
-        """Whether so many devices have memory enough for virtual stages of equal length."""
+        """Whether so many devices have memory enough for parts that differ by a layer at most."""
         if self.in_flight == INTERLEAVED and self.micro_batches % count:
             return False
         parts = count * self.virtual_stages
-        cuts = [0, *(ends[at * len(ends) // parts - 1] for at in range(1, parts + 1))]
+        length, longer = divmod(len(ends), parts)
+        cuts = [0, *(ends[at * length + min(at, longer) - 1] for at in range(1, parts + 1))]
         stages = (Stage(at % count, cuts[at], cuts[at + 1]) for at in range(parts))
         loads = self.stage_loads(LayerAssignment.of_stages(stages))
         return all(load.memory <= load.capacity for load in loads)

@@ -185,27 +185,18 @@ def test_devices_in_parallel() -> None:
     model = load("llama-3-70b")
     alone = model.layers(DECODE)[1]
     for parallel, factor in ((2, 1), (8, 1), (16, 2), (64, 8)):
-        layer = model.layers(
-            Workload("decode", 1, 1024, tensor_parallel=parallel, smallest_tensor_parallel=parallel)
-        )[1]
+        layer = model.layers(Workload("decode", 1, 1024, tensor_parallel=parallel))[1]
         assert layer.held == factor * alone.held
         assert (layer.reductions, layer.reduced) == (2, 2 * 8192 * 2)
     latent = load("deepseek-v3")
-    four = Workload("decode", 1, 1024, tensor_parallel=4, smallest_tensor_parallel=4)
+    four = Workload("decode", 1, 1024, tensor_parallel=4)
     assert latent.layers(four)[5].held == 4 * latent.layers(DECODE)[5].held
 
 
-@pytest.mark.parametrize(
-    ("parallel", "smallest", "expected"),
-    [(3, 3, "tensor_parallel is 3, and layer"), (16, 4, "is 4 on some devices and 16 on others")],
-)
-def test_heads_that_do_not_divide(parallel: int, smallest: int, expected: str) -> None:
+def test_heads_that_do_not_divide() -> None:
     """Refused, with the layer and its heads."""
-    workload = Workload(
-        "decode", 1, 1024, tensor_parallel=parallel, smallest_tensor_parallel=smallest
-    )
-    with pytest.raises(InvalidInputError, match=expected):
-        load("llama-3-70b").layers(workload)
+    with pytest.raises(InvalidInputError, match="tensor_parallel is 3, and layer"):
+        load("llama-3-70b").layers(Workload("decode", 1, 1024, tensor_parallel=3))
 
 
 def test_t5_bert_and_vit() -> None:

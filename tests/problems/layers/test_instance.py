@@ -1,13 +1,16 @@
 """Chains and instances: what is refused, what memory is missing, and graphs as chains."""
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_layers import LARGER, with_goal
+from brute_force_layers import assignments, cost, drawn
+from tiny_layers import LARGER, VIRTUAL, with_goal
 
+from boundmark.datasets.layers.hf_config import transformer
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
@@ -60,6 +63,87 @@ def test_assignments_that_are_none(devices: list[int], expected: str) -> None:
     """With the device that lacks memory, and how much."""
     with pytest.raises(InvalidInputError, match=expected):
         LARGER.objective(LayerAssignment(frozen(devices)))
+
+
+# What Llama 4 Maverick's configuration says of its language model.
+MAVERICK = {
+    "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
+    "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 202048, "num_local_experts": 128,
+    "num_experts_per_tok": 1, "interleave_moe_layer_step": 2, "attention_chunk_size": 8192,
+    "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "devices"),
+    [
+        # Two of the 24 layers with experts of 32.2 GB fit into 77.3 GB, three do not.
+        ({}, 12),
+        # Two groups of eight, with 618 GB each.
+        ({"tensor_parallel": 8}, 16),
+        # 68.7 GB: no room for the embedding beside four layers. 64.4 GB: none for two with experts.
+        ({"memory_percent": 80}, 13),
+        ({"memory_percent": 75}, 24),
+        # A quarter of the bytes, without and with caches of a micro-batch for each stage.
+        ({"weight_bits": 4}, 3),
+        ({"weight_bits": 4, "batch": 4, "context": 65536}, 4),
+        ({"weight_bits": 4, "batch": 4, "context": 65536, "in_flight": "1"}, 3),
+    ],
+)
+def test_devices_that_are_not_given(given: dict[str, Any], devices: int) -> None:
+    """As few as have memory enough, by the rule for those that are given."""
+
+    def make(**more: Any) -> LayersInstance:
+        found = PROBLEM.maker(transformer(MAVERICK))({**given, **more})
+        assert isinstance(found, LayersInstance)
+        return found
+
+    found = make()
+    assert found.parameters["devices"] == f"{devices}xH100"
+    assert f"the fewest with memory enough are taken, {devices}xH100" in found.notes[-1]
+    fewer = f"{devices - given.get('tensor_parallel', 1)}xH100"
+    with pytest.raises(InvalidInputError, match=r"are missing|has memory enough for all stages"):
+        make(devices=fewer).fewest_devices()
+
+
+def test_the_fewest_devices_by_enumeration() -> None:
+    """Of each rule, with layers that are tied or joined; or none has memory enough."""
+    seen = set()
+    for seed in range(600):
+        sample = drawn(random.Random(seed), "bottleneck", "given", most=7)
+        if sample is None or sample.chain.types > 1:
+            continue
+        many = {"devices": (0,) * 7, "device_names": tuple("abcdefg"), "link": [[0]]}
+        sample = replace(sample, chain=replace(sample.chain, **many))
+        fitting = [
+            len(used)
+            for ends, used in assignments(sample)
+            if used == [*range(len(used))] and cost(sample, ends, used) is not None
+        ]
+        if fitting:
+            assert sample.fewest_devices() == min(fitting), seed
+        else:
+            with pytest.raises(InvalidInputError, match="memory"):
+                sample.fewest_devices()
+        seen.add((str(sample.in_flight), min(fitting, default=0)))
+    assert {rule for rule, _ in seen} == {"1", "2", "stages", "1f1b", "zb-h2"}
+    assert {0, 1, 2, 3, 4} <= {count for _, count in seen}
+
+
+def test_the_fewest_devices_with_virtual_stages() -> None:
+    """Two at least, as many as divide the micro-batches, for an even split."""
+    chain = replace(
+        VIRTUAL.chain, devices=(0,) * 9, device_names=tuple("abcdefghi"), capacity=[4],
+        time=[[5] * 12], weights=[1] * 12, held=[0] * 12, sizes=[1] * 12, transfer=[[2] * 11],
+        names=tuple("abcdefghijkl"),
+    )  # fmt: skip
+    # Three devices would do, and do not divide four micro-batches.
+    assert replace(VIRTUAL, chain=chain).fewest_devices() == 4
+    assert replace(VIRTUAL, chain=chain, micro_batches=3).fewest_devices() == 3
+    assert replace(VIRTUAL, chain=replace(chain, capacity=[99])).fewest_devices() == 2
+    with pytest.raises(InvalidInputError, match="no number of a up to 4 has memory enough"):
+        replace(VIRTUAL, chain=chain, micro_batches=2).fewest_devices()
 
 
 def test_a_given_order() -> None:
