@@ -13,12 +13,12 @@ arithmetic and traffic; each parameter keeps 16 bytes (mixed precision with Adam
 matrix ([KORTHIKANTI23], Section 4, Equation 1).
 
 Devices that work in parallel on each layer split its matrices and heads; results are summed up
-over them once behind attention and once behind the network ([MEGATRON21], Section 2.3), and once
-behind the embedding. What each of the devices does whole counts once for each: heads of keys and
-values that are fewer than the devices, with their projections, are on several; a latent cache with
-its projections, routers of experts, and tokens at full width, before and behind the matrices, on
-all. Normalisations and biases count as split, less than a thousandth of a layer. In training,
-activations are kept split, as with sequence parallelism ([KORTHIKANTI23], Section 4.2).
+over them once behind each attention and once behind the network ([MEGATRON21], Section 2.3), and
+once behind the embedding. What each of them does whole counts once for each: a latent cache with
+its projections, routers of experts, and tokens at full width, before and behind the matrices. Heads
+of keys and values that are fewer than the devices are on several, with their projections.
+Normalisations and biases, at most 1.5 thousandths of a published model's layer, count as split. In
+training, activations are kept split, as with sequence parallelism ([KORTHIKANTI23], Section 4.2).
 """
 
 import math
@@ -281,20 +281,22 @@ class Transformer(LayerModel):
     def _block(self, block: Block, workload: Workload, tokens: int, context: int) -> LayerFacts:
         times, ways = _passes(workload)
         through, parallel = tokens * ACTIVATION_BYTES, workload.tensor_parallel
-        operations, held, crossed, reductions = [], 0.0, 1, 0
+        operations, held, reductions, mixer = [], 0.0, 0, block.mixer
+        crossed = 2 if isinstance(mixer, Attention) and mixer.is_crossed else 1
         if block.projections:
-            *others, last = block.projections
-            lanes = parallel * last.outputs
-            lanes += sum(one.repeated(parallel) * one.outputs for one in others)
+            each = len(block.projections) // crossed
+            # What the last ones of self- and cross-attention write is summed up over the devices.
+            lanes = sum(
+                one.outputs * (one.repeated(parallel) if at % each else parallel)
+                for at, one in enumerate(block.projections, 1)
+            )
             operations.append(_product(block.projections, tokens, lanes, workload))
-            reductions += ways
-        mixer = block.mixer
+            reductions += ways * crossed
         if mixer is not None:
             bits = workload.cache_bits or self.cache_bits or CACHE_BITS
             cached = mixer.cached(context, parallel) * bits / 8
             is_decoding = workload.phase == DECODE
             operations.append(mixer.operation(workload.batch, context, is_decoding, cached))
-            crossed = 2 if isinstance(mixer, Attention) and mixer.is_crossed else 1
             if workload.phase != TRAINING and self.has_cache:
                 held = workload.batch * cached
         if block.network:

@@ -97,6 +97,19 @@ def test_a_block_by_hand(block: Dense, group: int, phase: str) -> None:
     assert int(chain.time[0, 1]) == ticks(expected, sent, group)
 
 
+def test_attention_to_an_encoder() -> None:
+    """A decoder's layer of T5 has three all-reduces, and the tokens thrice at full width."""
+    model = transformer(
+        {"model_type": "t5", "d_model": 512, "num_heads": 8, "d_kv": 64, "d_ff": 2048,
+         "num_layers": 1, "vocab_size": 32128, "torch_dtype": "float16"}
+    )  # fmt: skip
+    found = model.layers(Workload("decode", 3, CONTEXT, tensor_parallel=4))[2]
+    assert (found.reductions, found.reduced) == (3, 3 * 3 * 2 * 512)
+    lanes = 2 * (3 * 512 / 4 + 512)
+    assert found.operations[0].moved / 4 == 2 * 8 * 512 * 512 / 4 + 4 * 3 * lanes
+    assert found.operations[2].moved / 4 == 2 * 2 * 512 * 2048 / 4 + 4 * 3 * (512 + 2048 / 4)
+
+
 @pytest.mark.parametrize("group", [1, 4, 16])
 def test_both_ends_by_hand(group: int) -> None:
     """A row is read where it is, all write all of them; words, and a normalisation, are split."""
