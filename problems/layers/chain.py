@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -145,11 +146,17 @@ class LayerChain:
         pairs = [(at, at + 1) for at in range(self.layers - 1)]
         return Dag.from_edges(self.layers, pairs, self.names)
 
+    @cached_property
+    def _before(self) -> list[tuple[int, int]]:
+        """Bytes of `weights` and of `held` before each layer, and of all."""
+        sums = (accumulate(one.tolist(), initial=0) for one in (self.weights, self.held))
+        return list(zip(*sums, strict=True))
+
     def memory(self, first: int, end: int, in_flight: int) -> int:
         """Return the bytes that layers ``first .. end - 1`` take together on one device."""
         shared = sum(size for i, j, size in self.tied if first <= i and j < end)
-        kept = int(self.weights[first:end].sum()) - shared
-        return kept + in_flight * int(self.held[first:end].sum())
+        (kept, held), (before, held_before) = self._before[end], self._before[first]
+        return kept - before - shared + in_flight * (held - held_before)
 
     def check_memory(self) -> None:
         """Refuse a chain with a layer that fits on no device, or larger than all memory."""

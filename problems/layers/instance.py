@@ -263,6 +263,9 @@ class LayersInstance(StoredInstance):
         Any others end no later, since fewer layers take no more memory.
         """
         chain, first = self.chain, 0
+        least = held(self.in_flight, self.micro_batches, count - 1, count)
+        if chain.memory(0, chain.layers, least) > count * int(chain.capacity[0]):
+            return False
         for number in range(count):
             flight = held(self.in_flight, self.micro_batches, number, count)
             taken = partial(chain.memory, first, in_flight=flight)

@@ -7,7 +7,6 @@ import pytest
 from boundmark.datasets.layers.gguf_file import Stored, _Reader
 from boundmark.datasets.layers.hf_config import transformer
 from boundmark.datasets.layers.language_models import load, published
-from boundmark.problems.devices import find_device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import PROBLEM, LayerModel, LayersInstance, Workload
 from boundmark.problems.layers.costs import chain_of
@@ -63,10 +62,12 @@ def model_of(block: Dense) -> LayerModel:
 
 def ticks(operations: list[tuple[float, float]], sent: float, group: int) -> int:
     """Return the nanoseconds of operations on an H100, and of all-reduces in a ring."""
-    device = find_device("H100")
+    fleet = read_fleet("2xH100", 2)
+    device, link = fleet.kinds[0], fleet.inner[0]
+    assert link is not None
     rate, bandwidth = device.rate("bfloat16"), device.memory_bandwidth
     computing = sum(max(a / rate, b / bandwidth) + device.op_overhead for a, b in operations)
-    reducing = 2 * (group - 1) / group * sent / device.link.bandwidth if group > 1 else 0.0
+    reducing = 2 * (group - 1) / group * sent / link.bandwidth
     return round(1e9 * (computing + reducing))
 
 
