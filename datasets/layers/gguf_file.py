@@ -296,9 +296,11 @@ class _Reader:
             if len(one.shape) < 2 or not name.endswith(".weight") or "norm" in name:
                 vectors.append(one)
                 continue
-            copies = one.shape[2] if len(one.shape) > 2 else 1
+            # Others of three dimensions have a matrix for each head, all of which are met.
+            copies = one.shape[2] if len(one.shape) > 2 and name.startswith("ffn_") else 1
             matrix = Matrix(
-                name.removesuffix(".weight"), one.shape[0], one.shape[1], one.size, copies,
+                name.removesuffix(".weight"), one.shape[0],
+                one.elements // (one.shape[0] * copies), one.size, copies,
                 min(active, copies) if copies > 1 else 1,
             )  # fmt: skip
             if name.startswith(("ssm_conv", "ssm_a")):

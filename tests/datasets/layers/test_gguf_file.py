@@ -166,11 +166,12 @@ def test_windows_are_those_of_the_architecture(
 
 
 def test_experts_and_recurrences(tmp_path: Path) -> None:
-    """Tensors of three dimensions are experts', and `ssm` marks a recurrent layer."""
+    """Tensors of three dimensions are experts' or heads', and `ssm` marks a recurrent layer."""
     path = tmp_path / "model.gguf"
     more = [
         ("blk.0.ffn_up_exps.weight", (WIDTH, 64, 8), Q4_K),
         ("blk.0.ffn_down_exps.weight", (64, WIDTH, 8), F32),
+        ("blk.0.attn_k_b.weight", (128, 512, 4), F32),
         ("blk.1.ssm_in.weight", (WIDTH, 1024), F32),
     ]
     numbers = {
@@ -182,6 +183,8 @@ def test_experts_and_recurrences(tmp_path: Path) -> None:
     experts = [one for one in model.blocks[0].network if one.copies > 1]
     assert [(one.copies, one.active, one.inputs) for one in experts] == [(8, 2, WIDTH), (8, 2, 64)]
     assert model.blocks[0].lanes == 2 * 64
+    heads = next(one for one in model.blocks[0].projections if one.name == "attn_k_b")
+    assert (heads.met, heads.parameters, heads.outputs) == (128 * 512 * 4, 128 * 512 * 4, 512 * 4)
     assert isinstance(model.blocks[1].mixer, Recurrence)
     assert isinstance(model.blocks[2].mixer, Attention)
 
