@@ -22,6 +22,8 @@ class Matrix:
         Bytes of all copies as they are stored, scales and zero points included.
     copies, active
         How many experts have one, and how many of these a token meets.
+    biases
+        Numbers that are added to the results of all copies; part of a block's vectors.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Matrix:
     size: int
     copies: int = 1
     active: int = 1
+    biases: int = 0
 
     @property
     def parameters(self) -> int:
@@ -83,6 +86,10 @@ class Attention:
         Whether tokens attend to earlier ones only; whether they attend to an encoder's, too.
     latent
         None for separate keys and values.
+    has_own_cache
+        Whether it keeps keys and values, instead of reading those of an earlier layer.
+    bits
+        Of a number in its cache, if it has those alone.
     """
 
     heads: int
@@ -93,6 +100,8 @@ class Attention:
     is_causal: bool = True
     is_crossed: bool = False
     latent: Latent | None = None
+    has_own_cache: bool = True
+    bits: int = 0
 
     def cached(self, context: int, parallel: int) -> int:
         """Return the numbers in a sequence's cache, on all devices that work in parallel."""
@@ -134,10 +143,14 @@ class Recurrence:
         Numbers that it keeps for a sequence.
     work
         Operations for each token besides its matrices.
+    bits
+        Of such a number, whatever the cache of attention has.
     """
 
     state: int
     work: int
+    bits: int = 16
+    has_own_cache: bool = True
 
     def cached(self, context: int, parallel: int) -> int:
         """Return the numbers that it keeps for a sequence."""
@@ -215,9 +228,12 @@ class Outer:
         All of its parameters.
     size
         Bytes of these as they are stored.
+    matrix_size
+        Bytes of that matrix alone, which scores and an embedding may share.
     """
 
     name: str
     multiplied: int
     parameters: int
     size: int
+    matrix_size: int = 0
