@@ -79,7 +79,8 @@ class Family:
     biases
         Matrices that have one, whatever the configuration says.
     switches
-        By field: whether it holds where it is left out, and which matrices then have a bias.
+        By field: whether it holds where it is left out, and which matrices then have a bias; none
+        for a field that today's classes do not read.
     activations
         Those with parameters of their own, and how many a block has.
     is_tied
@@ -186,9 +187,7 @@ _MISTRAL = Family(
     },
 )  # fmt: skip
 _QWEN2 = Family(biases=QKV, full_every=0, window_default=False)
-_QWEN3 = Family(
-    query_norm="head", full_every=0, window_default=False, switches=_BIASED_ATTENTION
-)
+_QWEN3 = Family(query_norm="head", full_every=0, window_default=False, switches=_BIASED_ATTENTION)
 _GEMMA3 = Family(
     norms=4, query_norm="head", is_tied=True, full_every=6, switches=_BIASED_ATTENTION,
     defaults={
@@ -209,7 +208,7 @@ _ROBERTA = _encoder("roberta", "encoder.layer", _OF_BERT)
 FAMILIES: Mapping[str, Family] = {
     "apertus": Family(
         is_gated=False, query_norm="head", activations={"xielu": 2},
-        switches={**_BIASED_ATTENTION, "qk_norm": (True, (QUERY_NORM,))},
+        switches={**_BIASED_ATTENTION, "qk_norm": (True, ())},
     ),
     "arcee": Family(is_gated=False, switches=_BIASED),
     "bert": _BERT,
@@ -295,11 +294,11 @@ FAMILIES: Mapping[str, Family] = {
         switches={"attention_bias": (False, QKV), "mlp_bias": (False, NETWORK)}
     ),
     "hunyuan_v1_dense": Family(query_norm="head", switches={
-        **_BIASED_ATTENTION, "use_qk_norm": (True, (QUERY_NORM,)),
+        **_BIASED_ATTENTION, "use_qk_norm": (True, ()),
     }),
     "hunyuan_v1_moe": Family(
         query_norm="head", is_tied=True, shared_experts=1,
-        switches={**_BIASED_ATTENTION, "use_qk_norm": (True, (QUERY_NORM,))},
+        switches={**_BIASED_ATTENTION, "use_qk_norm": (True, ()), "use_mixed_mlp_moe": (True, ())},
         names=Names(own={"mlp.gate": "mlp.gate.wg", "mlp.shared_expert.": "mlp.shared_mlp."}),
     ),
     "internlm2": Family(switches={"bias": (True, ATTENTION)}),

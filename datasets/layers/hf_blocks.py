@@ -65,12 +65,14 @@ class BlockReader:
         self.learnt = self._activation()
         self.dtype, self.quantised = self._dtype()
         self.element = ELEMENT_BYTES[self.dtype]
-        self.width = self.size("hidden_size", "n_embd", "d_model", "dim")
+        self.width = self.size("hidden_size", "n_embd", "n_embed", "d_model", "dim")
         self.layers = self.size(
             "num_hidden_layers", "n_layer", "num_layers", "n_layers", high=MOST_LAYERS - 2
         )
         self.heads = self.size("num_attention_heads", "n_head", "num_heads", "n_heads")
-        self.head = self.size("head_dim", "attention_head_dim", default=max(1, self.width // self.heads))
+        self.head = self.size(
+            "head_dim", "attention_head_dim", default=max(1, self.width // self.heads)
+        )
         self.shared = self._shared()
         self.inner = self._inner()
         self.experts = self.size(

@@ -69,7 +69,7 @@ _HARMLESS = re.compile(
     r"|alibi|apply_res.*|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
     r"|mup_.*|dim_model_base|cache_implementation|routed_scaling_factor"
     r"|tokenizer_class|head_dim_total|qk_head_dim|zero_.*|log.*_interval"
-    r"|final_.*|num_key_value_groups|tie_.*"
+    r"|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
 )  # fmt: skip
 
 # Fields that change what a block has, beside its matrices; each family has those of its own.
@@ -180,11 +180,6 @@ def transformer(document: Mapping[str, Any], family: str = "") -> Transformer:
         raise InvalidInputError(
             f"family is {quoted(family)}; expected one of {', '.join(sorted(_KNOWN))}."
         )
-    if family and (_family(kind) or kind == T5):
-        raise InvalidInputError(
-            f"family is {quoted(family)}, and model_type is {quoted(kind)}, which is known; "
-            "expected no family."
-        )
     is_nested = fields.document is not document
     model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
     if not is_nested:
@@ -218,8 +213,9 @@ def _read(
             f"with --family: one of {', '.join(sorted(_KNOWN))}."
         )
     else:
-        reader = _ModelReader(fields, found, ALIASES.get(kind, kind) if is_guess else kind,
-                              is_nested, whole)
+        reader = _ModelReader(
+            fields, found, ALIASES.get(kind, kind) if is_guess else kind, is_nested, whole
+        )
         model, notes = reader.model(), reader.notes
     unused = [name for name in fields.unused() if not _is_nothing(fields.document[name])]
     unused = [name for name in unused if not _HARMLESS.fullmatch(name)]
@@ -350,7 +346,12 @@ def _t5(fields: Fields) -> Transformer:
             f"feed_forward_proj is {quoted(form)}; expected one of "
             f"{', '.join(sorted(ACTIVATIONS))}, with or without gated- before it."
         )
-    fields.skip("is_gated_act", "dense_act_fn", "relative_attention_num_buckets", "relative_attention_max_distance")
+    fields.skip(
+        "is_gated_act",
+        "dense_act_fn",
+        "relative_attention_num_buckets",
+        "relative_attention_max_distance",
+    )
     dtype = fields.text("torch_dtype", "dtype", default="float32")
     if dtype not in ELEMENT_BYTES:
         raise InvalidInputError(

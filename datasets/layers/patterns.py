@@ -48,7 +48,12 @@ class Pattern:
                 return True
             if (now, one) not in self.steps:
                 self.steps[now, one] = self._reached(
-                    {to for at in now for test, to in self.leaving[at] if callable(test) and test(one)}
+                    {
+                        to
+                        for at in now
+                        for test, to in self.leaving[at]
+                        if callable(test) and test(one)
+                    }
                 )
             now = self.steps[now, one]
         return 0 in now or 0 in self._reached(set(now), is_begin=not name, is_end=True)

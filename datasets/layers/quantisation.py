@@ -188,9 +188,7 @@ class Quantisation:
         if any(map(self.kept.mean, names)):
             return None
         for rule in self.rules:
-            if role in rule.roles and (
-                rule.modules is None or any(map(rule.modules.mean, names))
-            ):
+            if role in rule.roles and (rule.modules is None or any(map(rule.modules.mean, names))):
                 return rule.storage
         return None
 

@@ -102,9 +102,7 @@ def _instance(
         for kind in dict.fromkeys(fleet.kinds):
             taken += substitutes(kind, source.dtype)
     words = cost_words(fleet, costs, source) + (f", read as {family}" if family else "")
-    origin = Origin(
-        words, source.describe(workload), (*taken, *fleet.notes), phase, batch, context, family
-    )
+    origin = Origin(words, source.describe(workload), (*taken, *fleet.notes), phase, batch, context)
     chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
     rule = _in_flight(in_flight, phase, goal, virtual_stages)
     found = LayersInstance(chain, goal, device_order, micro_batches, rule, virtual_stages)

@@ -30,8 +30,6 @@ class Origin:
         What was taken for granted, as sentences.
     phase, batch, context
         What runs: sequences of a micro-batch, and tokens of a sequence; 0 where nobody knows.
-    family
-        That the model was read as; empty for its own.
     """
 
     costs: str = ""
@@ -40,7 +38,6 @@ class Origin:
     phase: str = ""
     batch: int = 0
     context: int = 0
-    family: str = ""
 
 
 @dataclass(frozen=True, eq=False)
