@@ -14,7 +14,7 @@ MOST_CHARACTERS = 1000
 MOST_STATES = 1000
 DEEPEST = 50
 
-_ANY, _BEGIN, _END = "any", "begin", "end"
+_BEGIN, _END = "begin", "end"
 
 # What leaves a state: to where, for which characters. None is for none; `_BEGIN` and `_END` hold at
 # the ends of a name only.
@@ -195,7 +195,7 @@ class _Reader:
                 last = self._take()
                 if last == "\\" or last < one:
                     raise PatternError(f"it has a class from {one} to {last}")
-                tests.append(lambda found, one=one, last=last: one <= found <= last)
+                tests.append(_between(one, last))
             else:
                 tests.append(one.__eq__)
         self._take("]")
@@ -238,6 +238,10 @@ class _Reader:
         for _ in range(low):
             after = part(after)
         return after
+
+
+def _between(first: str, last: str) -> Callable[[str], bool]:
+    return lambda found: first <= found <= last
 
 
 def _count(text: str) -> int:

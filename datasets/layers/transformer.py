@@ -127,7 +127,8 @@ class Transformer(LayerModel):
         ends = (self.first, self.last)
         blocks = (*self.blocks, *self._predicting(workload))
         outer = sum(one.parameters for one in ends) - self.last.multiplied * self.is_tied
-        read = sum(round(_read(one.parameters, one.size, workload)) for one in (*ends, *blocks))
+        parts: tuple[Outer | Block, ...] = (*ends, *blocks)
+        read = sum(round(_read(one.parameters, one.size, workload)) for one in parts)
         shared = _read(self.last.multiplied, self.last.matrix_size, workload) * self.is_tied
         far = 2**40
         mixers = [one.mixer for one in blocks if one.mixer is not None and one.mixer.has_own_cache]
