@@ -348,11 +348,19 @@ class _Reader:
             # Models without any attention have no number of heads, or 0.
             for unused in ("attention.head_count", "attention.head_count_kv"):
                 fields.value(unused)
-            # llama.cpp keeps both in float32 (`n_embd_r` and `n_embd_s` in src/llama-hparams.cpp);
+            # As llama.cpp does, both in float32 (`n_embd_r`, `n_embd_s` in src/llama-hparams.cpp):
             # what decides on a state passes through the convolution, too.
             channels = inner + 2 * groups * state
             return Recurrence(
                 inner * state + channels * (conv - 1), 6 * inner * state + 2 * channels * conv, 32
+            )
+        if "shortconv.conv.weight" in own:
+            taps = fields.integer("shortconv.l_cache", low=2, high=1024)
+            return Recurrence(self.width * (taps - 1), 2 * self.width * taps, 32)
+        if any(name.startswith("time_mix_") for name in own):
+            raise InvalidInputError(
+                f"layer {at} has {min(one for one in own if one.startswith('time_mix_'))}, a "
+                f"recurrence whose state is not known here; expected {TABLE_HINT}."
             )
         heads = self._of_layer("attention.head_count", at, 0, MOST, None)
         shared = self._of_layer("attention.head_count_kv", at, 0, MOST, heads)

@@ -228,6 +228,12 @@ def test_states_are_in_float32(tmp_path: Path) -> None:
     path.write_bytes(header(change=numbers, more=[*more, ("blk.0.attn_k.weight", (WIDTH, 8), F32)]))
     with pytest.raises(InvalidInputError, match="layer 0 has attention beside a recurrence; exp"):
         load_file(path)
+    taps = [("blk.1.shortconv.conv.weight", (3, WIDTH), F32)]
+    path.write_bytes(header(change={"shortconv.l_cache": 3}, more=taps))
+    assert load_file(path).totals.state == 4 * WIDTH * 2
+    path.write_bytes(header(more=[("blk.1.time_mix_w1.weight", (WIDTH, 8), F32)]))
+    with pytest.raises(InvalidInputError, match=r"layer 1 has time_mix_w1.weight, a recurrence"):
+        load_file(path)
 
 
 @pytest.mark.parametrize(
