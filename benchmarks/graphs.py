@@ -262,7 +262,7 @@ def _of_computation(graph: ComputationGraph) -> dict[str, Any]:
     return {
         "dtype": graph.dtype,
         "flops": int(graph.flops.sum()),
-        "parameters": sum(tensor.elements for tensor in weights),
+        "parameters": graph.parameter_count,
         "parameter_bytes": sum(tensor.bytes for tensor in weights),
         "output_bytes": int(graph.output_bytes.sum()),
         "inputs": {graph.tensors[x].name: _in_words(graph, x) for x in graph.inputs},

@@ -19,6 +19,7 @@ import numpy as np
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.operator_types import numbers_in
 
 AttributeValue: TypeAlias = (
     int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
@@ -256,6 +257,17 @@ class ComputationGraph:
     def output_bytes(self) -> IntArray:
         """Size of all tensors that each operator writes, shape (n,)."""
         return self._sizes("output_bytes", (operator.writes for operator in self.operators))
+
+    @cached_property
+    def parameter_count(self) -> int:
+        """Number of weights, those that are several in a byte taken apart, without their scales."""
+        counts = {number: self.tensors[number].elements for number in self.parameters}
+        for operator in self.operators:
+            for at, each in numbers_in(operator.op_type, operator.attributes).items():
+                number = operator.reads[at] if at < len(operator.reads) else LEFT_OUT
+                if number in counts and (not each or self.tensors[number].dtype == "uint8"):
+                    counts[number] = int(self.tensors[number].elements * each)
+        return sum(counts.values())
 
     @cached_property
     def param_bytes(self) -> IntArray:

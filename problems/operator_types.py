@@ -1,5 +1,8 @@
 """Types of operators that cost models treat alike, named as in ONNX."""
 
+from collections.abc import Mapping
+from typing import Any
+
 # What an inference runtime turns into metadata or drops: no kernel is launched and no byte moves.
 # Their outputs are views of their inputs (Flatten, Identity, Reshape, Squeeze, Unsqueeze, and
 # Dropout outside training), or are known before the model runs (Constant, ConstantOfShape, Shape).
@@ -37,6 +40,32 @@ _NAMES_OF_VARIANTS = {
     "Where": "QLinearWhere",
 }
 VARIANTS = {name: usual for usual, names in _NAMES_OF_VARIANTS.items() for name in names.split()}
+
+
+# Weights of a few bits, several of them in a byte: the attribute that says how many bits, if not 4;
+# the positions of such weights; and those of what they are scaled with, which are none.
+_PACKED = {
+    "GatherBlockQuantized": ("bits", (0,), (2, 3)),
+    "MatMulBnb4": ("", (1,), (2,)),
+    "MatMulNBits": ("bits", (1,), (2, 3, 4)),
+    "MatMulNBitsMlp": ("bits", (3, 6), (4, 7)),
+    "MatMulNBitsQkv": ("bits", (3, 6, 9), (4, 7, 10)),
+    "QMoE": ("expert_weight_bits", (2, 5, 8), (3, 6, 9, 11, 12, 13)),
+}  # fmt: skip
+
+
+def numbers_in(op_type: str, attributes: Mapping[str, Any]) -> Mapping[int, float]:
+    """Return how many weights a byte of a parameter has, by its position, where it is not one.
+
+    Examples
+    --------
+    >>> numbers_in("MatMulNBits", {"bits": 4}), numbers_in("Relu", {})
+    ({1: 2.0, 2: 0, 3: 0, 4: 0}, {})
+    """
+    if op_type not in _PACKED:
+        return {}
+    field, weights, scales = _PACKED[op_type]
+    return dict.fromkeys(weights, 8 / attributes.get(field, 4)) | dict.fromkeys(scales, 0)
 
 
 def usual_type(op_type: str) -> str:

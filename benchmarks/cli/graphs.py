@@ -191,9 +191,7 @@ def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> Non
         source=known.get("source", name),
         configuration=known.get("configuration", dims),
         versions=known.get("versions", {}),
-        parameters=known.get(
-            "weights", sum(graph.tensors[number].elements for number in graph.parameters)
-        ),
+        parameters=known.get("weights", graph.parameter_count),
     )
     if out.suffix.lower() == ".json":
         content = to_json(graph, origin).encode()

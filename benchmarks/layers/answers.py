@@ -47,6 +47,7 @@ def facts(answer: Answer) -> dict[str, Any]:
         "stages": stages,
         "model": dict(origin.facts),
         "costs": origin.costs,
+        "read_as": chain.made_of.get("family"),
         "in_flight": instance.in_flight,
         "tokens_per_second": _tokens_per_second(instance, loads),
         "sequences_in_flight": _sequences(instance, solution)[0],

@@ -24,6 +24,8 @@ class Matrix:
         How many experts have one, and how many of these a token meets.
     parts
         Over how many devices it can be split; more of them have copies. 0 for any number.
+    biases
+        Numbers that are added to the results of all copies; part of a block's vectors.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Matrix:
     copies: int = 1
     active: int = 1
     parts: int = 0
+    biases: int = 0
 
     @property
     def parameters(self) -> int:
@@ -90,6 +93,10 @@ class Attention:
         Whether tokens attend to earlier ones only; whether they attend to an encoder's, too.
     latent
         None for separate keys and values.
+    has_own_cache
+        Whether it keeps keys and values, instead of reading those of an earlier layer.
+    bits
+        Of a number in its cache, if it has those alone.
     """
 
     heads: int
@@ -100,6 +107,8 @@ class Attention:
     is_causal: bool = True
     is_crossed: bool = False
     latent: Latent | None = None
+    has_own_cache: bool = True
+    bits: int = 0
 
     def cached(self, context: int, parallel: int) -> int:
         """Return the numbers in a sequence's cache, on all devices that work in parallel."""
@@ -141,10 +150,14 @@ class Recurrence:
         Numbers that it keeps for a sequence.
     work
         Operations for each token besides its matrices.
+    bits
+        Of such a number, whatever the cache of attention has.
     """
 
     state: int
     work: int
+    bits: int = 16
+    has_own_cache: bool = True
 
     def cached(self, context: int, parallel: int) -> int:
         """Return the numbers that it keeps for a sequence."""
@@ -230,9 +243,12 @@ class Outer:
         All of its parameters.
     size
         Bytes of these as they are stored.
+    matrix_size
+        Bytes of that matrix alone, which scores and an embedding may share.
     """
 
     name: str
     multiplied: int
     parameters: int
     size: int
+    matrix_size: int = 0

@@ -3,25 +3,63 @@
 Most families call the same things by the same names (`hf_config` lists them), so that an entry says
 only what differs: how many normalisations a block has, whether its network is gated, which layers
 have a window, what its modules are called. The next family is one entry. Facts are those of the
-model classes of transformers 5.24, checked against their parameter counts.
+model classes of transformers 5.24; `nox -s torch` compares names and parameters with them. Left out
+are sinks of attention in gpt_oss, a number for each head.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
 class Names:
-    """What modules are called: blocks, embedding, scores, and within a block attention and network.
+    """What modules are called where a family does not call them as Llama does.
 
-    Models for images, too, have ``model.language_model`` instead of ``model``.
+    Models for images, too, have `nested` instead of ``model.``.
+
+    Attributes
+    ----------
+    own
+        Within a block, by what Llama and Qwen's models with experts call them: whole names, or
+        beginnings that end with a point.
+    older
+        Parts of names, and what they were in earlier versions, which configurations still have.
     """
 
     blocks: str = "model.layers"
     embedding: str = "model.embed_tokens"
     scores: str = "lm_head"
-    attention: str = "self_attn"
-    network: str = "mlp"
+    nested: str = "model.language_model."
+    own: Mapping[str, str] = field(default_factory=dict)
+    older: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, name: str) -> str:
+        """Return what the family calls a module of a block."""
+        if name in self.own:
+            return self.own[name]
+        begin = next((one for one in self.own if one[-1] == "." and name.startswith(one)), "")
+        return self.own[begin] + name.removeprefix(begin) if begin else name
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return a module's whole name, and older ones."""
+        return (name, *(name.replace(now, old) for now, old in self.older.items() if now in name))
+
+
+# Matrices that may have a bias, by the last part of Llama's names.
+QKV, OUT = ("q_proj", "k_proj", "v_proj"), ("o_proj",)
+NETWORK, ROUTER = ("gate_proj", "up_proj", "down_proj"), ("gate",)
+# Of each expert, too; without it, only of networks that all tokens meet.
+EXPERTS = "experts"
+SCORES = "lm_head"
+CONVOLUTION = "conv1d"
+# Not a bias, but switched on and off in the same way.
+QUERY_NORM = "query_norm"
+
+ATTENTION = QKV + OUT
+_LATENT = ("q_a_proj", "kv_a_proj_with_mqa", "o_proj")
+
+Switches: TypeAlias = Mapping[str, tuple[bool, tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -32,13 +70,20 @@ class Family:
     ----------
     is_gated
         Whether networks have three matrices instead of two.
-    norms, last_norms
-        Vectors as long as a token in each block, and behind the last one.
+    norms, last_norms, first_norms
+        Vectors as long as a token in each block, behind the last one, and behind the embedding.
+    norms_by
+        By field and value, `norms` and `last_norms` instead; the last field counts.
     query_norm
-        ``"head"``: queries and keys are normalised with vectors as long as a head; ``"heads"``: as
-        long as all heads together.
+        ``"head"``: queries and keys are normalised with vectors as long as a head; ``"head+bias"``:
+        and biases; ``"heads"``: as long as all heads together. Always, unless a switch says so.
     biases
-        ``"qkv"``, or ``"all"`` matrices; few are left out of others, which are some thousandths.
+        Matrices that have one, whatever the configuration says.
+    switches
+        By field: whether it holds where it is left out, and which matrices then have a bias; none
+        for a field that today's classes do not read.
+    activations
+        Those with parameters of their own, and how many a block has.
     is_tied
         Whether embedding and scores share parameters if nobody says.
     positions
@@ -50,10 +95,14 @@ class Family:
         Whether a window counts if `use_sliding_window` is not there.
     shared_experts
         Number of experts that all tokens meet, if nobody says.
+    has_gated_shared
+        Whether these are weighed with a product of their own.
     is_causal
         False for encoders.
     has_cache
         Whether it generates tokens one by one.
+    has_pooler
+        Of encoders, whether a matrix follows the last block.
     names
         What modules are called.
     defaults
@@ -63,28 +112,73 @@ class Family:
     is_gated: bool = True
     norms: int = 2
     last_norms: int = 1
+    first_norms: int = 0
+    norms_by: Mapping[str, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
     query_norm: str = ""
-    biases: str = ""
+    biases: tuple[str, ...] = ()
+    switches: Switches = field(default_factory=dict)
+    activations: Mapping[str, int] = field(default_factory=dict)
     is_tied: bool = False
     positions: int | None = None
     full_every: int | None = None
     window_default: bool = True
     shared_experts: int = 0
+    has_gated_shared: bool = False
     is_causal: bool = True
     has_cache: bool = True
+    has_pooler: bool = True
     names: Names = Names()
     defaults: Mapping[str, int | None] = field(default_factory=dict)
 
 
-_GPT2 = Names("transformer.h", "transformer.wte", "lm_head", "attn", "mlp")
-_MIXTRAL = Names(network="block_sparse_moe")
-_ENCODER = Names("encoder.layer", "embeddings", "pooler", "attention", "intermediate")
+def _own(q: str, o: str, up: str, down: str, k: str = "", v: str = "") -> Mapping[str, str]:
+    """Return names of the matrices of a block without a gate; keys and values may be in one."""
+    return {
+        "self_attn.q_proj": q, "self_attn.k_proj": k or q, "self_attn.v_proj": v or q,
+        "self_attn.o_proj": o, "mlp.up_proj": up, "mlp.down_proj": down,
+    }  # fmt: skip
+
+
+def _encoder(prefix: str, blocks: str, own: Mapping[str, str], **different: Any) -> Family:
+    scores = "layernorm" if prefix == "vit" else "pooler"
+    names = Names(f"{prefix}.{blocks}", f"{prefix}.embeddings", f"{prefix}.{scores}", own=own)
+    usual: dict[str, Any] = {
+        "is_gated": False, "norms": 4, "last_norms": 0, "first_norms": 2, "positions": 0,
+        "biases": ATTENTION + NETWORK, "is_causal": False, "has_cache": False, "names": names,
+    }  # fmt: skip
+    return Family(**{**usual, **different})
+
+
+_FUSED = {"mlp.gate_proj": "mlp.gate_up_proj", "mlp.up_proj": "mlp.gate_up_proj"}
+_HEADS = {f"self_attn.{one}": "self_attn.qkv_proj" for one in QKV}
+_SHARED = Names(own={"mlp.shared_expert.": "mlp.shared_experts."})
+_MIXTRAL = Names(older={".mlp.": ".block_sparse_moe."})
+_GPT2 = Names(
+    "transformer.h", "transformer.wte",
+    own=_own("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"),
+)  # fmt: skip
+_BLOOM = Names(
+    "transformer.h", "transformer.word_embeddings",
+    own=_own(
+        "self_attention.query_key_value", "self_attention.dense", "mlp.dense_h_to_4h",
+        "mlp.dense_4h_to_h",
+    ),
+)  # fmt: skip
+_OF_BERT = _own(
+    "attention.self.query", "attention.output.dense", "intermediate.dense", "output.dense",
+    "attention.self.key", "attention.self.value",
+)  # fmt: skip
+
+_BIASED_ATTENTION: Switches = {"attention_bias": (False, ATTENTION)}
+_BIASED: Switches = {**_BIASED_ATTENTION, "mlp_bias": (False, NETWORK)}
+_BIASED_LATENT: Switches = {"attention_bias": (False, _LATENT)}
 
 _LLAMA = Family(
+    switches=_BIASED,
     defaults={
         "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
         "num_attention_heads": 32, "vocab_size": 32000,
-    }
+    },
 )  # fmt: skip
 _MISTRAL = Family(
     full_every=0,
@@ -93,72 +187,142 @@ _MISTRAL = Family(
         "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000,
     },
 )  # fmt: skip
-_QWEN2 = Family(biases="qkv", full_every=0, window_default=False)
-_QWEN3 = Family(query_norm="head", full_every=0, window_default=False)
+_QWEN2 = Family(biases=QKV, full_every=0, window_default=False)
+_QWEN3 = Family(query_norm="head", full_every=0, window_default=False, switches=_BIASED_ATTENTION)
 _GEMMA3 = Family(
-    norms=4, query_norm="head", is_tied=True, full_every=6,
+    norms=4, query_norm="head", is_tied=True, full_every=6, switches=_BIASED_ATTENTION,
     defaults={
         "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
         "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
         "vocab_size": 262208, "sliding_window": 4096,
     },
 )  # fmt: skip
-_ENCODERS = Family(
-    is_gated=False, norms=4, biases="all", positions=0, is_causal=False, has_cache=False,
-    last_norms=0, names=_ENCODER,
+_DEEPSEEK = Family(names=_SHARED, switches=_BIASED_LATENT)
+_GPT = Family(
+    is_gated=False, norms=4, last_norms=2, biases=ATTENTION + NETWORK, is_tied=True, positions=0,
+    names=_GPT2,
 )  # fmt: skip
+_OLMO2 = Family(query_norm="heads", switches=_BIASED_ATTENTION)
+_BERT = _encoder("bert", "encoder.layer", _OF_BERT)
+_ROBERTA = _encoder("roberta", "encoder.layer", _OF_BERT)
 
 FAMILIES: Mapping[str, Family] = {
-    "arcee": Family(is_gated=False),
-    "bert": _ENCODERS,
-    "bloom": Family(
-        is_gated=False, norms=4, last_norms=4, biases="all", is_tied=True,
-        names=Names("transformer.h", "transformer.word_embeddings", "lm_head", "self_attention"),
+    "apertus": Family(
+        is_gated=False, query_norm="head", activations={"xielu": 2},
+        switches={**_BIASED_ATTENTION, "qk_norm": (True, ())},
     ),
-    "cohere": Family(norms=1, is_tied=True),
-    "cohere2": Family(norms=1, is_tied=True, full_every=4),
-    "deci": Family(),
-    "deepseek_v2": Family(),
-    "deepseek_v3": Family(),
-    "distilbert": _ENCODERS,
-    "electra": _ENCODERS,
-    "ernie4_5": Family(is_tied=True),
-    "ernie4_5_moe": Family(is_tied=True),
+    "arcee": Family(is_gated=False, switches=_BIASED),
+    "bert": _BERT,
+    "bloom": Family(
+        is_gated=False, norms=4, last_norms=2, first_norms=2, biases=ATTENTION + NETWORK,
+        is_tied=True, names=_BLOOM,
+    ),
+    "cohere": Family(
+        norms=1, is_tied=True, query_norm="heads",
+        switches={**_BIASED_ATTENTION, "use_qk_norm": (False, (QUERY_NORM,))},
+    ),
+    "cohere2": Family(norms=1, is_tied=True, full_every=4, switches=_BIASED_ATTENTION),
+    "deci": Family(switches=_BIASED),
+    "deepseek_v2": replace(_DEEPSEEK, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
+    "deepseek_v3": _DEEPSEEK,
+    "distilbert": _encoder(
+        "distilbert", "transformer.layer",
+        _own(
+            "attention.q_lin", "attention.out_lin", "ffn.lin1", "ffn.lin2", "attention.k_lin",
+            "attention.v_lin",
+        ),
+        has_pooler=False,
+    ),
+    "electra": _encoder("electra", "encoder.layer", _OF_BERT, has_pooler=False),
+    "ernie4_5": Family(is_tied=True, switches={"use_bias": (False, ATTENTION + NETWORK)}),
+    "ernie4_5_moe": Family(
+        is_tied=True, names=_SHARED, biases=ROUTER,
+        switches={"use_bias": (False, (*ATTENTION, *NETWORK, SCORES))},
+    ),
     "exaone4": Family(query_norm="head", full_every=4),
     "falcon": Family(
-        is_gated=False, norms=2, last_norms=2, is_tied=True,
-        names=Names("transformer.h", "transformer.word_embeddings", "lm_head", "self_attention"),
+        is_gated=False, norms=2, last_norms=2, is_tied=True, names=_BLOOM,
+        switches={"bias": (False, ATTENTION + NETWORK)},
+        norms_by={
+            "new_decoder_architecture": {True: (4, 2)},
+            "num_ln_in_parallel_attn": {1: (2, 2), 2: (4, 2)},
+            "parallel_attn": {False: (4, 2)},
+        },
     ),
-    "gemma": Family(is_tied=True),
-    "gemma2": Family(norms=4, is_tied=True, full_every=2),
+    "gemma": Family(is_tied=True, switches=_BIASED_ATTENTION),
+    "gemma2": Family(norms=4, is_tied=True, full_every=2, switches=_BIASED_ATTENTION),
     "gemma3_text": _GEMMA3,
-    "glm": Family(biases="qkv"),
-    "glm4": Family(norms=4, biases="qkv"),
-    "glm4_moe": Family(biases="qkv"),
-    "gpt2": Family(
-        is_gated=False, norms=4, last_norms=2, biases="all", is_tied=True, positions=0, names=_GPT2
+    "glm": Family(switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
+    "glm4": Family(norms=4, switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
+    "glm4_moe": Family(
+        query_norm="head", names=_SHARED,
+        switches={"attention_bias": (False, QKV), "use_qk_norm": (False, (QUERY_NORM,))},
     ),
-    "gpt_bigcode": Family(
-        is_gated=False, norms=4, last_norms=2, biases="all", is_tied=True, positions=0, names=_GPT2
-    ),
+    "gpt2": _GPT,
+    "gpt_bigcode": _GPT,
     "gpt_neox": Family(
-        is_gated=False, norms=4, last_norms=2, biases="all",
-        names=Names("gpt_neox.layers", "gpt_neox.embed_in", "embed_out", "attention"),
+        is_gated=False, norms=4, last_norms=2, biases=NETWORK,
+        switches={"attention_bias": (True, ATTENTION), "use_parallel_residual": (True, ())},
+        names=Names(
+            "gpt_neox.layers", "gpt_neox.embed_in", older={"lm_head": "embed_out"},
+            own=_own(
+                "attention.query_key_value", "attention.dense", "mlp.dense_h_to_4h",
+                "mlp.dense_4h_to_h",
+            ),
+        ),
     ),
-    "gpt_oss": Family(biases="all", full_every=2),
-    "gptj": Family(is_gated=False, last_norms=2, names=_GPT2),
-    "granite": Family(),
-    "granitemoe": Family(names=_MIXTRAL),
-    "helium": Family(),
-    "hunyuan_v1_dense": Family(query_norm="head"),
-    "hunyuan_v1_moe": Family(query_norm="head", is_tied=True),
-    "internlm2": Family(),
-    "internlm3": Family(),
-    "jamba": Family(names=Names(network="feed_forward")),
-    "kimi_k2": Family(),
+    "gpt_oss": Family(
+        biases=(*NETWORK, *ROUTER, EXPERTS), full_every=2,
+        switches={"attention_bias": (True, ATTENTION)},
+        names=Names(own={"mlp.gate": "mlp.router"}),
+    ),
+    "gptj": Family(
+        is_gated=False, last_norms=2, biases=(*NETWORK, SCORES),
+        names=Names(
+            "transformer.h", "transformer.wte",
+            own=_own(
+                "attn.q_proj", "attn.out_proj", "mlp.fc_in", "mlp.fc_out", "attn.k_proj",
+                "attn.v_proj",
+            ),
+        ),
+    ),
+    "granite": Family(switches=_BIASED),
+    "granitemoe": Family(
+        switches=_BIASED_ATTENTION,
+        names=Names(own={"mlp.gate": "block_sparse_moe.router", "mlp.": "block_sparse_moe."}),
+    ),
+    "helium": Family(
+        switches={"attention_bias": (False, QKV), "mlp_bias": (False, NETWORK)}
+    ),
+    "hunyuan_v1_dense": Family(query_norm="head", switches={
+        **_BIASED_ATTENTION, "use_qk_norm": (True, ()),
+    }),
+    "hunyuan_v1_moe": Family(
+        query_norm="head", is_tied=True, shared_experts=1,
+        switches={**_BIASED_ATTENTION, "use_qk_norm": (True, ()), "use_mixed_mlp_moe": (True, ())},
+        names=Names(own={"mlp.gate": "mlp.gate.wg", "mlp.shared_expert.": "mlp.shared_mlp."}),
+    ),
+    "internlm2": Family(switches={"bias": (True, ATTENTION)}),
+    "internlm3": Family(
+        switches={"qkv_bias": (False, QKV), "bias": (False, OUT + NETWORK)}
+    ),
+    "jamba": Family(
+        names=Names(own={"mlp.gate": "feed_forward.router", "mlp.": "feed_forward."}),
+        switches={
+            "mamba_conv_bias": (True, (CONVOLUTION,)),
+            "mamba_proj_bias": (False, ("in_proj", "out_proj")),
+        },
+    ),
+    "kimi_k2": _DEEPSEEK,
     "llama": _LLAMA,
     "llama4_text": Family(
-        full_every=4, shared_experts=1, names=Names(network="feed_forward"),
+        full_every=4, shared_experts=1,
+        names=Names(
+            own={"mlp.gate": "feed_forward.router", "mlp.": "feed_forward."},
+            nested="language_model.model.",
+        ),
+        # Its normalisation of queries has no parameters.
+        switches={**_BIASED_ATTENTION, "use_qk_norm": (True, ())},
         defaults={
             "hidden_size": 5120, "intermediate_size": 8192, "intermediate_size_mlp": 16384,
             "num_hidden_layers": 48, "num_attention_heads": 40, "num_key_value_heads": 8,
@@ -166,38 +330,79 @@ FAMILIES: Mapping[str, Family] = {
             "num_experts_per_tok": 1, "attention_chunk_size": 8192,
         },
     ),
-    "minicpm": Family(is_tied=True),
-    "minicpm3": Family(is_tied=True),
+    "minicpm": Family(is_tied=True, switches=_BIASED_ATTENTION),
+    "minicpm3": Family(is_tied=True, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
     "ministral": Family(full_every=None),
     "ministral3": Family(full_every=0),
     "mistral": _MISTRAL,
     "mixtral": Family(full_every=0, names=_MIXTRAL),
-    "mobilellm": Family(is_tied=True),
-    "nemotron": Family(is_gated=False, norms=4, last_norms=2),
-    "nemotron-nas": Family(),
-    "olmo": Family(norms=0, last_norms=0),
-    "olmo2": Family(query_norm="heads"),
-    "olmo3": Family(query_norm="heads", full_every=4),
-    "olmoe": Family(query_norm="heads"),
+    "mobilellm": Family(is_tied=True, switches=_BIASED),
+    "nemotron": Family(is_gated=False, norms=4, last_norms=2, switches=_BIASED),
+    "nemotron-nas": Family(switches=_BIASED),
+    "olmo": Family(norms=0, last_norms=0, switches=_BIASED_ATTENTION),
+    "olmo2": _OLMO2,
+    "olmo3": replace(_OLMO2, full_every=4),
+    "olmoe": _OLMO2,
     "opt": Family(
-        is_gated=False, norms=4, last_norms=2, biases="all", is_tied=True, positions=2,
-        names=Names("model.decoder.layers", "model.decoder.embed_tokens", "lm_head", "self_attn"),
+        is_gated=False, norms=4, last_norms=2, is_tied=True, positions=2,
+        switches={"enable_bias": (True, ATTENTION + NETWORK)},
+        norms_by={
+            "do_layer_norm_before": {False: (4, 0)},
+            "_remove_final_layer_norm": {True: (4, 0)},
+            "layer_norm_elementwise_affine": {False: (0, 0)},
+        },
+        names=Names(
+            "model.decoder.layers", "model.decoder.embed_tokens",
+            own=_own(
+                "self_attn.q_proj", "self_attn.out_proj", "fc1", "fc2", "self_attn.k_proj",
+                "self_attn.v_proj",
+            ),
+        ),
     ),
-    "phi": Family(is_gated=False, norms=2, last_norms=2, biases="all"),
-    "phi3": Family(full_every=0),
-    "phimoe": Family(norms=4, last_norms=2, full_every=0, biases="qkv", names=_MIXTRAL),
+    "phi": Family(
+        is_gated=False, norms=2, last_norms=2, biases=(*ATTENTION, *NETWORK, SCORES),
+        query_norm="head+bias", switches={"qk_layernorm": (False, (QUERY_NORM,))},
+        names=Names(own={
+            "self_attn.o_proj": "self_attn.dense", "mlp.up_proj": "mlp.fc1",
+            "mlp.down_proj": "mlp.fc2",
+        }),
+    ),
+    "phi3": Family(full_every=0, names=Names(own={**_FUSED, **_HEADS})),
+    "phimoe": Family(
+        norms=4, last_norms=2, full_every=0,
+        switches={**_BIASED_ATTENTION, "lm_head_bias": (False, (SCORES,))},
+        names=Names(own={"mlp.gate": "mlp.router"}, older={".mlp.": ".block_sparse_moe."}),
+    ),
     "qwen2": _QWEN2,
-    "qwen2_moe": _QWEN2,
+    "qwen2_moe": replace(
+        _QWEN2, biases=(), switches={"qkv_bias": (True, QKV)}, has_gated_shared=True
+    ),
     "qwen3": _QWEN3,
     "qwen3_moe": _QWEN3,
-    "roberta": _ENCODERS,
-    "seed_oss": Family(biases="qkv"),
-    "smollm3": Family(is_tied=True, full_every=0, window_default=False),
-    "stablelm": Family(norms=4, last_norms=2),
-    "starcoder2": Family(
-        is_gated=False, norms=4, last_norms=2, biases="all", is_tied=True, full_every=0
+    "roberta": _ROBERTA,
+    "seed_oss": Family(switches={
+        "attention_bias": (True, QKV), "attention_out_bias": (False, OUT),
+        "mlp_bias": (False, NETWORK),
+    }),
+    "smollm3": Family(is_tied=True, full_every=0, window_default=False, switches=_BIASED),
+    "stablelm": Family(
+        norms=4, last_norms=2, query_norm="heads",
+        switches={"qk_layernorm": (False, (QUERY_NORM,)), "use_qkv_bias": (False, QKV)},
+        norms_by={"use_parallel_residual": {True: (2, 2)}},
     ),
-    "vit": _ENCODERS,
+    "starcoder2": Family(
+        is_gated=False, norms=4, last_norms=2, is_tied=True, full_every=0,
+        switches={"use_bias": (True, ATTENTION + NETWORK)},
+        names=Names(own={"mlp.up_proj": "mlp.c_fc", "mlp.down_proj": "mlp.c_proj"}),
+    ),
+    "vit": _encoder(
+        "vit", "layers",
+        _own(
+            "attention.q_proj", "attention.o_proj", "mlp.fc1", "mlp.fc2", "attention.k_proj",
+            "attention.v_proj",
+        ),
+        last_norms=2, biases=OUT + NETWORK, switches={"qkv_bias": (True, QKV)},
+    ),
     "yi": _LLAMA,
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import Fields
 from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Outer, Recurrence
 from boundmark.datasets.layers.families import FAMILIES, Family
+from boundmark.datasets.layers.hf_blocks import TABLE_HINT
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
@@ -223,6 +224,14 @@ class _Reader:
         count = self.fields.integer("block_count", low=1, high=MOST_LAYERS - 2)
         coming = self.fields.integer("nextn_predict_layers", low=0, high=count - 1, default=0)
         self.count = count - coming
+        self.reading = self.fields.integer(
+            "attention.shared_kv_layers", low=0, high=self.count - 1, default=0
+        )
+        if self.reading:
+            self.notes.append(
+                f"the last {self.reading} layers read the cache of earlier ones; a copy of it, "
+                "where these are on another device, is not counted"
+            )
         if coming:
             self.notes.append(
                 f"{coming} layers of multi-token prediction are not part of inference"
@@ -262,7 +271,10 @@ class _Reader:
         return Transformer(
             blocks,
             _outer("token_embd", 0, first),
-            _outer("output", (scores or embedding).elements, last),
+            replace(
+                _outer("output", (scores or embedding).elements, last),
+                matrix_size=(scores or embedding).size,
+            ),
             scores is None, has_cache=family.is_causal,
             kind=self.kind, notes=tuple(self.notes),
         )  # fmt: skip
@@ -328,13 +340,32 @@ class _Reader:
     ) -> Attention | Recurrence | None:
         fields = self.fields
         if any(name.startswith("ssm_") for name in own):
+            if "attn_k.weight" in own:
+                raise InvalidInputError(
+                    f"layer {at} has attention beside a recurrence; expected one of them, or "
+                    f"{TABLE_HINT}."
+                )
             inner = fields.integer("ssm.inner_size", low=1, high=MOST)
             state = fields.integer("ssm.state_size", low=1, high=MOST)
             conv = fields.integer("ssm.conv_kernel", low=1, high=1024)
+            groups = fields.integer("ssm.group_count", low=0, high=MOST, default=0)
             # Models without any attention have no number of heads, or 0.
             for unused in ("attention.head_count", "attention.head_count_kv"):
                 fields.value(unused)
-            return Recurrence(inner * (state + conv - 1), inner * (6 * state + 2 * conv))
+            # As llama.cpp does, both in float32 (`n_embd_r`, `n_embd_s` in src/llama-hparams.cpp):
+            # what decides on a state passes through the convolution, too.
+            channels = inner + 2 * groups * state
+            return Recurrence(
+                inner * state + channels * (conv - 1), 6 * inner * state + 2 * channels * conv, 32
+            )
+        if "shortconv.conv.weight" in own:
+            taps = fields.integer("shortconv.l_cache", low=2, high=1024)
+            return Recurrence(self.width * (taps - 1), 2 * self.width * taps, 32)
+        if any(name.startswith("time_mix_") for name in own):
+            raise InvalidInputError(
+                f"layer {at} has {min(one for one in own if one.startswith('time_mix_'))}, a "
+                f"recurrence whose state is not known here; expected {TABLE_HINT}."
+            )
         heads = self._of_layer("attention.head_count", at, 0, MOST, None)
         shared = self._of_layer("attention.head_count_kv", at, 0, MOST, heads)
         if not heads or not shared:
@@ -354,7 +385,7 @@ class _Reader:
         return Attention(
             heads, shared, fields.integer("attention.key_length", low=1, high=MOST, default=head),
             fields.integer("attention.value_length", low=1, high=MOST, default=head), window,
-            family.is_causal,
+            family.is_causal, has_own_cache=at < self.count - self.reading,
         )  # fmt: skip
 
     def _windows(self, family: Family) -> list[int]:

@@ -9,7 +9,13 @@ from typing import Any
 
 from boundmark.datasets.json_fields import Fields, an_object
 from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Recurrence
-from boundmark.datasets.layers.families import Family, Names
+from boundmark.datasets.layers.families import (
+    CONVOLUTION,
+    EXPERTS,
+    QUERY_NORM,
+    Family,
+    Names,
+)
 from boundmark.datasets.layers.quantisation import EXPERT, LINEAR, Quantisation, read_quantisation
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import MOST_LAYERS
@@ -18,6 +24,17 @@ MOST = 2**31
 MOST_EXPERTS = 2**16
 
 ELEMENT_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4}
+
+# Fields of activations, and those without parameters of their own (transformers, activations.py).
+ACTIVATION_FIELDS = (
+    "hidden_act", "hidden_activation", "activation_function", "activation", "mlp_hidden_act",
+    "hidden_activation_function", "act_fn", "ffn_act_fn",
+)  # fmt: skip
+ACTIVATIONS = frozenset((
+    "gelu", "gelu_10", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_python",
+    "gelu_python_tanh", "gelu_pytorch_tanh", "hardswish", "laplace", "leaky_relu", "linear",
+    "mish", "quick_gelu", "relu", "relu2", "relu6", "sigmoid", "silu", "swish", "tanh",
+))  # fmt: skip
 
 TABLE_HINT = (
     "a table of layers (.csv) with a row for each layer and the columns "
@@ -34,22 +51,28 @@ class BlockReader:
         What was taken for granted, as sentences.
     """
 
-    names: Names
-
     def __init__(
         self, fields: Fields, family: Family, kind: str, is_nested: bool = False, whole: str = ""
     ) -> None:
         self.fields, self.family, self.kind, self.whole = fields, family, kind, whole
         self.notes: list[str] = []
         self.is_nested = is_nested
+        self.names = self._names()
+        self.biased = set(family.biases)
+        for field, (usual, own) in family.switches.items():
+            self.biased |= set(own) if fields.flag(field, default=usual) else set()
+        self.norms, self.last_norms = self._norms()
+        self.learnt = self._activation()
         self.dtype, self.quantised = self._dtype()
         self.element = ELEMENT_BYTES[self.dtype]
-        self.width = self.size("hidden_size", "n_embd", "d_model", "dim")
+        self.width = self.size("hidden_size", "n_embd", "n_embed", "d_model", "dim")
         self.layers = self.size(
             "num_hidden_layers", "n_layer", "num_layers", "n_layers", high=MOST_LAYERS - 2
         )
         self.heads = self.size("num_attention_heads", "n_head", "num_heads", "n_heads")
-        self.head = self.size("head_dim", default=max(1, self.width // self.heads))
+        self.head = self.size(
+            "head_dim", "attention_head_dim", default=max(1, self.width // self.heads)
+        )
         self.shared = self._shared()
         self.inner = self._inner()
         self.experts = self.size(
@@ -58,6 +81,48 @@ class BlockReader:
         )  # fmt: skip
         self.active = self._active() if self.experts else 0
         self.windows = self._windows()
+        if self.quantised:
+            self.quantised.check(self.layers)
+
+    def _names(self) -> Names:
+        """Return what modules are called, within a model for images, too."""
+        names = self.family.names
+        if not self.is_nested and "_vl" not in self.kind:
+            return names
+        inner, older = names.nested, "language_model.model."
+        return replace(
+            names, blocks=names.blocks.replace("model.", inner, 1),
+            embedding=names.embedding.replace("model.", inner, 1),
+            scores=inner.removesuffix("model.") * (inner == older) + names.scores,
+            older={**names.older, **({inner: older} if inner != older else {})},
+        )  # fmt: skip
+
+    def _norms(self) -> tuple[int, int]:
+        """Return how many vectors normalise in a block, and behind the last one."""
+        found = self.family.norms, self.family.last_norms
+        for field, by_value in self.family.norms_by.items():
+            value = self.fields.value(field)
+            if value is not None and (type(value) not in (bool, int)):
+                raise InvalidInputError(
+                    f"{field} is {quoted(value)}; expected {' or '.join(map(str, by_value))}."
+                )
+            found = by_value.get(value, found)
+        return found
+
+    def _activation(self) -> int:
+        """Return how many parameters a block's activation has; one that is unknown is refused."""
+        for field in ACTIVATION_FIELDS:
+            value = self.fields.value(field)
+            if value is None:
+                continue
+            if isinstance(value, str) and value in self.family.activations:
+                return self.family.activations[value]
+            if not isinstance(value, str) or value not in ACTIVATIONS:
+                raise InvalidInputError(
+                    f"{field} is {quoted(value)}, which may have parameters, or may need another "
+                    f"matrix; expected one of {', '.join(sorted(ACTIVATIONS))}, or {TABLE_HINT}."
+                )
+        return 0
 
     def size(self, *names: str, low: int = 1, high: int = MOST, default: int | None = None) -> int:
         """Return a dimension; in a nested configuration, what is left out has a default."""
@@ -91,9 +156,9 @@ class BlockReader:
         return dtype, quantised
 
     def _shared(self) -> int:
-        if self.fields.flag("multi_query") and not self.fields.flag("new_decoder_architecture"):
+        if self.fields.has("multi_query") and not self.fields.flag("new_decoder_architecture"):
             self.fields.skip("num_kv_heads", "n_head_kv", "num_key_value_heads")
-            return 1
+            return 1 if self.fields.flag("multi_query") else self.heads
         shared = self.size(
             "num_key_value_heads", "num_kv_heads", "n_head_kv", default=self.heads, high=self.heads
         )
@@ -116,15 +181,19 @@ class BlockReader:
 
     def _active(self) -> int:
         """Return how many experts a token meets."""
-        value = self.fields.value("moe_topk", "moe_k")
-        if isinstance(value, list) and len(value) == self.layers and len(set(map(str, value))) == 1:
-            # One for each layer; here, all the same.
-            return Fields({"moe_topk": value[0]}).integer("moe_topk", low=1, high=self.experts)
-        return self.size(
+        return self._alike(
             "num_experts_per_tok", "experts_per_token", "num_experts_per_token", "moe_k",
-            "moe_topk", "top_k_experts", high=self.experts,
+            "moe_topk", "top_k_experts", low=1, high=self.experts,
             default=1 if self.experts == 1 else None,
         )  # fmt: skip
+
+    def _alike(self, *names: str, low: int, high: int, default: int | None) -> int:
+        """Return a dimension, which may be a list with the same for each layer."""
+        value = self.fields.value(*names)
+        if isinstance(value, list) and len(value) == self.layers and len(set(map(str, value))) == 1:
+            name = next(filter(self.fields.has, names))
+            return Fields({name: value[0]}).integer(name, low=low, high=high)
+        return self.size(*names, low=low, high=high, default=default)
 
     def _windows(self) -> Sequence[int]:
         """Return the window of each layer, 0 for none."""
@@ -185,7 +254,7 @@ class BlockReader:
 
     def stored(self, module: str, role: str, inputs: int, outputs: int, copies: int = 1) -> int:
         """Return the bytes of a matrix, or of those of all experts."""
-        how = self.quantised.storage(module, role) if self.quantised else None
+        how = self.quantised.storage(self.names.all(module), role) if self.quantised else None
         if how is None:
             return copies * inputs * outputs * self.element
         return copies * how.size(inputs, outputs)
@@ -194,9 +263,12 @@ class BlockReader:
         self, at: int, name: str, inputs: int, outputs: int, copies: int = 1, active: int = 1,
         parts: int = 0,
     ) -> Matrix:  # fmt: skip
-        role = EXPERT if copies > 1 else LINEAR
-        size = self.stored(f"{self.names.blocks}.{at}.{name}", role, inputs, outputs, copies)
-        return Matrix(name, inputs, outputs, size, copies, active, parts)
+        """Return a matrix by the name that Llama has for it."""
+        role, own = EXPERT if copies > 1 else LINEAR, self.names.of(name)
+        size = self.stored(f"{self.names.blocks}.{at}.{own}", role, inputs, outputs, copies)
+        has_bias = name.split(".")[-1] in self.biased and (copies == 1 or EXPERTS in self.biased)
+        biases = copies * outputs * has_bias
+        return Matrix(own, inputs, outputs, size, copies, active, parts, biases)
 
     def block(self, at: int) -> Block:
         """Return a layer."""
@@ -211,11 +283,8 @@ class BlockReader:
         self, at: int, mixer: Attention | Recurrence | None, projections: Sequence[Matrix],
         network: Sequence[Matrix], lanes: int, vectors: int,
     ) -> Block:  # fmt: skip
-        vectors += self.family.norms * self.width
-        if self.family.biases == "all":
-            vectors += sum(one.copies * one.outputs for one in (*projections, *network))
-        elif self.family.biases == "qkv":
-            vectors += sum(one.outputs for one in projections[:-1])
+        vectors += self.norms * self.width + self.learnt
+        vectors += sum(one.biases for one in (*projections, *network))
         return Block(
             f"{self.names.blocks}.{at}", self.width, mixer, tuple(projections), tuple(network),
             lanes, vectors, vectors * self.element,
@@ -234,8 +303,11 @@ class BlockReader:
         return self._attention(at, self.shared)
 
     def _attention(self, at: int, shared: int) -> tuple[Attention, list[Matrix], int]:
-        head, own = self.head, self.names.attention
-        lengths = {"head": 2 * head, "heads": head * (self.heads + shared), "": 0}
+        head, own = self.head, "self_attn"
+        lengths = {"head": 2 * head, "head+bias": 4 * head, "heads": head * (self.heads + shared)}
+        can_leave = any(QUERY_NORM in own for _, own in self.family.switches.values())
+        if can_leave and QUERY_NORM not in self.biased:
+            lengths = {}
         mixer = Attention(
             self.heads, shared, head, head, self.windows[at], is_causal=self.family.is_causal
         )
@@ -245,10 +317,10 @@ class BlockReader:
             self._matrix(at, f"{own}.v_proj", self.width, shared * head, parts=shared),
             self._matrix(at, f"{own}.o_proj", self.heads * head, self.width),
         ]
-        return mixer, matrices, lengths[self.family.query_norm]
+        return mixer, matrices, lengths.get(self.family.query_norm, 0)
 
     def _latent(self, at: int) -> tuple[Attention, list[Matrix], int]:
-        own, width, heads = self.names.attention, self.width, self.heads
+        own, width, heads = "self_attn", self.width, self.heads
         rank, rotary = self.size("kv_lora_rank"), self.size("qk_rope_head_dim")
         plain = self.size("qk_nope_head_dim")
         value = self.size("v_head_dim", default=max(1, width // heads))
@@ -288,14 +360,15 @@ class BlockReader:
             self._matrix(at, "mamba.dt_proj", rank, inner),
             self._matrix(at, "mamba.out_proj", inner, self.width),
         ]
-        vectors = inner * (window + 1 + state + 2) + rank + 2 * state
+        vectors = inner * (window + state + 2) + rank + 2 * state
+        vectors += inner * (CONVOLUTION in self.biased)
         # An exponential, a product and a sum for each number of the state; and a convolution.
         mixer = Recurrence(inner * (state + window - 1), inner * (6 * state + 2 * window))
         return mixer, matrices, vectors
 
     def _network(self, at: int) -> tuple[list[Matrix], int]:
         """Return the matrices of a layer's feed-forward network, and its dimensions within."""
-        own, width = self.names.network, self.width
+        own, width = "mlp", self.width
         if self.experts < 2 or not self._has_experts(at):
             return self._feed_forward(at, own, self.inner), self.inner
         active, each = self.active, self._expert_size(at)
@@ -306,6 +379,8 @@ class BlockReader:
         common = self._common(each)
         if common:
             matrices += self._feed_forward(at, f"{own}.shared_expert", common)
+        if common and self.family.has_gated_shared:
+            matrices.append(self._matrix(at, f"{own}.shared_expert_gate", width, 1))
         return matrices, active * each + common
 
     def _feed_forward(
@@ -333,7 +408,7 @@ class BlockReader:
     def _common(self, each: int) -> int:
         """Return the dimensions within the experts that all tokens meet."""
         alone = self.size("shared_expert_intermediate_size", low=0, default=0)
-        count = self.size(
+        count = self._alike(
             "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert",
             low=0, high=MOST_EXPERTS, default=self.family.shared_experts,
         )  # fmt: skip
@@ -395,12 +470,11 @@ class BlockReader:
         outer = Fields(document, where)
         attention = Fields(outer.object("attention") or {}, f"{where}attention.")
         network = Fields(outer.object("ffn") or {}, f"{where}ffn.")
-        own = self.names
         mixer: Attention | None = None
         projections: list[Matrix] = []
         vectors = 0
         if attention.flag("replace_with_linear"):
-            projections = [self._matrix(at, f"{own.attention}.linear", self.width, self.width)]
+            projections = [self._matrix(at, "self_attn.linear", self.width, self.width)]
         elif not attention.flag("no_op"):
             group = attention.integer("n_heads_in_group", low=1, high=self.heads)
             if self.heads % group:
@@ -412,9 +486,9 @@ class BlockReader:
         inner = 0
         matrices: list[Matrix] = []
         if network.flag("replace_with_linear"):
-            matrices = [self._matrix(at, f"{own.network}.linear", self.width, self.width)]
+            matrices = [self._matrix(at, "mlp.linear", self.width, self.width)]
         elif not network.flag("no_op"):
             share = network.number("ffn_mult", low=0.001, high=1000)
             inner = -(-int(2 * share * self.width / 3) // 256) * 256
-            matrices = self._feed_forward(at, own.network, inner)
+            matrices = self._feed_forward(at, "mlp", inner)
         return self._made(at, mixer, projections, matrices, inner, vectors)

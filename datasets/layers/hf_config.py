@@ -1,8 +1,8 @@
 """`config.json` of Hugging Face: a transformer's layers, its weights as stored, and its cache.
 
-`families` says what a family's configurations leave unsaid. A family that is not there is read as
-a decoder with gated networks, with a note, if nothing in its configuration asks for more. A field
-that is not used and not known to be harmless is named in a note.
+`families` says what a family's configurations leave unsaid. One that is not there is refused unless
+the user says as which other one it is read. Fields that change what a block has, and are not
+understood, are refused; others that are not used and not known to be harmless are named in a note.
 
 Of a model for images or sound, too, the language model is read; a vision tower counts as memory
 beside the embedding, by its dimensions.
@@ -16,16 +16,18 @@ import json
 import re
 import struct
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import Fields, fields_of, read_object
 from boundmark.datasets.layers.blocks import Attention, Block, Matrix, Outer
-from boundmark.datasets.layers.families import ALIASES, FAMILIES, Family, Names
+from boundmark.datasets.layers.families import ALIASES, FAMILIES, Family
+from boundmark.datasets.layers.families import SCORES as OF_SCORES
 from boundmark.datasets.layers.hf_blocks import (
+    ACTIVATIONS,
     ELEMENT_BYTES,
     MOST,
     TABLE_HINT,
@@ -36,7 +38,9 @@ from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
 from boundmark.problems.json_documents import json_object
+from boundmark.problems.layers import LayerFacts, LayerModel, Workload
 from boundmark.problems.layers.chain import MOST_LAYERS
+from boundmark.problems.layers.model import USUAL
 
 # Where the language model of a model for more is described, and what else may be beside it.
 _INNER = ("text_config", "llm_config", "language_config", "thinker_config")
@@ -47,8 +51,7 @@ _HARMLESS = re.compile(
     r"_.*|architectures|attn_implementation|auto_map|torchscript|transformers_version|model_type"
     r"|.*_token(_id|_ids|_index|s_per_image)?|(eos|bos|pad|sep|mask|cls)_.*|.*vocab_size_.*"
     r"|.*dropout.*|.*drop_prob|.*_pdrop|.*eps(ilon)?|initializer_.*|init_.*|.*_range|.*_std"
-    r"|use_(cache|return_dict|mamba_kernels|associative_scan|mambapy|qk_norm|bias.*)|hidden_act.*"
-    r"|activation.*|.*_act(ivation)?(_fn|_function)?|dense_act_fn|act_fn|ffn_act.*|hidden_activation"
+    r"|use_(cache|return_dict|mamba_kernels|associative_scan|mambapy|routing_bias)"
     r"|rope.*|rotary.*|.*rope_(theta|scaling|freq|dim|type|interleave|parameters)|partial_rotary.*"
     r"|original_max_position_embeddings|max_position_embeddings|max_seq(uence)?_len(gth)?|seq_length"
     r"|n_positions|n_ctx|no_rope_layer.*|.*softcap.*|.*_multiplier|.*scal(e|ar|ing|e_.*)|logits_.*"
@@ -62,15 +65,21 @@ _HARMLESS = re.compile(
     r"|pruned_heads|remove_invalid.*|repetition_.*|return_.*|suppress_.*|task_specific.*"
     r"|temperature|tf_legacy.*|top_[kp]|typical_p|use_bfloat16|summary_.*|gradient_checkpointing"
     r"|position_embedding_type|type_vocab_size|classifier_.*|query_pre_attn_scalar|pretraining_tp"
-    r"|image_.*|video_.*|vision_.*|multimodal_.*|mm_.*|projector_.*|spatial_merge_size|.*_bias"
-    r"|bias|qkv_bias|mlp_bias|parallel_(attn|residual)|use_parallel_residual|alibi|apply_res.*"
-    r"|do_layer_norm_before|enable_bias|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
-    r"|mup_.*|dim_model_base|attention_out_bias|qk_layernorm|use_qkv_bias|cache_implementation"
-    r"|tokenizer_class|head_dim_total|qk_head_dim|num_ln_in_parallel_attn|zero_.*|log.*_interval"
-    r"|final_.*|ffn_(hidden_)?act.*|mamba_(conv|proj)_bias|num_key_value_groups|tie_.*"
+    r"|image_.*|video_.*|vision_.*|multimodal_.*|mm_.*|projector_.*|spatial_merge_size"
+    r"|alibi|apply_res.*|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
+    r"|mup_.*|dim_model_base|cache_implementation|routed_scaling_factor"
+    r"|tokenizer_class|head_dim_total|qk_head_dim|zero_.*|log.*_interval"
+    r"|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
 )  # fmt: skip
 
-# Fields that cost something wherever they are; a family that is not known may have none of these.
+# Fields that change what a block has, beside its matrices; each family has those of its own.
+_OF_BLOCKS = re.compile(
+    r"(.*_)?bias(es)?|.*bias_(term|enabled)|(use|add|with|enable|has)_.*bias.*|.*gated.*|.*glu"
+    r"|.*q_?k_?(v_)?(layer_?)?norm.*|(pre|post|sandwich).*_?norm.*|.*affine.*|.*_act(ivation)?(_fn)?"
+    r"|(use_)?parallel_(attn|residual).*|num_ln_.*|.*activation_(fn|function)|act_.*|ffn_act.*"
+)
+
+# Fields that cost something wherever they are; a family that the user names may have none of these.
 _COSTLY = re.compile(
     r".*(expert|moe|mamba|ssm|lora|conv|linear_|state|window|chunk|layer_types|block_config|nextn"
     r"|mtp|altup|laurel|per_layer|cross|encoder|codebook|rnn|lru|hybrid|index_|sparse|ngram|loop"
@@ -83,33 +92,71 @@ def is_one(content: bytes) -> bool:
     return "model_type" in fields_of(content)
 
 
-def load(path: str | Path) -> Transformer:
+def load(path: str | Path) -> LayerModel:
     """Read a configuration, and the bytes of weights in safetensors files beside it.
 
     Raises
     ------
     InvalidInputError
-        If the architecture is not understood, or a field is missing or makes no sense.
+        If a part is not understood, or a field is missing or makes no sense. A model whose family
+        is not known raises it when it is used, unless the user names one.
     """
     path = Path(path)
     document = read_object(path)
+
+    def read(family: str) -> Transformer:
+        with naming(path):
+            model = transformer(document, family)
+            if path.name != "config.json":
+                return model
+            return with_stored_sizes(model, path.parent)
+
     with naming(path):
-        model = transformer(document)
-        if path.name != "config.json":
-            return model
-        return with_stored_sizes(model, path.parent)
+        kind = _inner(document)[1]
+    return read("") if _family(kind) or kind == T5 else UnknownFamily(kind, read)
+
+
+T5 = "t5"
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownFamily(LayerModel):
+    """A model of a family that is not known, which can be read as another one.
+
+    Attributes
+    ----------
+    kind
+        What it is called.
+    read
+        Returns the model, read as of a known family.
+    """
+
+    kind: str
+    read: Callable[[str], Transformer]
+
+    def read_as(self, family: str) -> LayerModel:
+        """Return the model, read as of a family, which the user has to name."""
+        return self.read(family)
+
+    def describe(self, workload: Workload = USUAL) -> dict[str, str]:
+        """Return its family."""
+        return {"family": f"{quoted(self.kind)}, which is not known"}
+
+    def layers(self, workload: Workload) -> tuple[LayerFacts, ...]:
+        """Refuse the model."""
+        return self.read("").layers(workload)
 
 
 FORMAT = FileFormat("Hugging Face configuration", (".json",), load, is_one)
 
 
-def transformer(document: Mapping[str, Any]) -> Transformer:
-    """Return the model that a configuration describes; raises as `load` does."""
+def _inner(document: Mapping[str, Any]) -> tuple[Fields, str, str]:
+    """Return the fields of a language model, its family, and that of the whole."""
     outer = Fields(document)
     kind = outer.text("model_type")
     inner = next((document[name] for name in _INNER if isinstance(document.get(name), dict)), None)
-    if inner is None or kind == "t5":
-        return _read(outer, kind, kind)
+    if inner is None or kind == T5:
+        return outer, kind, kind
     if isinstance(inner.get("text_config"), dict):
         inner = inner["text_config"]
     # What both may say is said outside.
@@ -120,45 +167,68 @@ def transformer(document: Mapping[str, Any]) -> Transformer:
     text_kind = fields.text("model_type", default=kind)
     if not _family(text_kind):
         text_kind = text_kind if text_kind != kind else f"{kind}_text"
-    model = _read(fields, text_kind, kind, is_nested=True)
+    return fields, text_kind, kind
+
+
+def transformer(document: Mapping[str, Any], family: str = "") -> Transformer:
+    """Return the model that a configuration describes, read as of a family if one is given.
+
+    Raises as `load` does, and if its own family is not known and none is given.
+    """
+    fields, kind, whole = _inner(document)
+    if family and not _family(family):
+        raise InvalidInputError(
+            f"family is {quoted(family)}; expected one of {', '.join(sorted(_KNOWN))}."
+        )
+    is_nested = fields.document is not document
+    model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
+    if not is_nested:
+        return model
     others = [name for name in document if name.endswith("_config") and name not in _INNER]
     others = [name for name in others if name not in (_TOWER, "quantization_config")]
-    notes = [f"of {quoted(kind)}, the language model is read"]
+    notes = [f"of {quoted(whole)}, the language model is read"]
     if others:
         notes.append(f"what {', '.join(others)} describe is not counted")
     return replace(model, notes=(*model.notes, *notes))
+
+
+_KNOWN = {*FAMILIES, *ALIASES}
 
 
 def _family(kind: str) -> Family | None:
     return FAMILIES.get(ALIASES.get(kind, kind))
 
 
-def _read(fields: Fields, kind: str, whole: str, is_nested: bool = False) -> Transformer:
+def _read(
+    fields: Fields, kind: str, whole: str, is_nested: bool = False, is_guess: bool = False
+) -> Transformer:
     """Return the model of a configuration, or of the part of one that is a language model."""
     found = _family(kind)
-    if kind == "t5":
+    if kind == T5:
         model, notes = _t5(fields), ["encoder and decoder are one chain; both see `context` tokens"]
-        family = Family()
     elif found is None:
-        family, notes = Family(), [_unknown(fields, kind)]
-        model = _ModelReader(fields, family, "").model()
+        raise InvalidInputError(
+            f"expected {TABLE_HINT}: model_type is {quoted(kind)}, and what its layers have is "
+            "not known. If you know that it is the same as in a family that is, name that one "
+            f"with --family: one of {', '.join(sorted(_KNOWN))}."
+        )
     else:
-        family, notes = found, []
-        reader = _ModelReader(fields, family, kind, is_nested, whole)
-        model = reader.model()
-        notes = reader.notes
-    unused = [name for name in fields.unused() if not _HARMLESS.fullmatch(name)]
-    unused = [name for name in unused if not _is_nothing(fields.document[name])]
-    if found is None and kind != "t5":
-        costly = [name for name in unused if _COSTLY.fullmatch(name)]
-        if costly:
+        reader = _ModelReader(
+            fields, found, ALIASES.get(kind, kind) if is_guess else kind, is_nested, whole
+        )
+        model, notes = reader.model(), reader.notes
+    unused = [name for name in fields.unused() if not _is_nothing(fields.document[name])]
+    unused = [name for name in unused if not _HARMLESS.fullmatch(name)]
+    for name in unused:
+        if _OF_BLOCKS.fullmatch(name) or (is_guess and _COSTLY.fullmatch(name)):
             raise InvalidInputError(
-                f"model_type is {quoted(kind)}, which is not known, with {', '.join(costly)}; "
-                f"expected one of {', '.join(sorted({*FAMILIES, *ALIASES, 't5'}))}, or "
-                f"{TABLE_HINT}."
+                f"{name} is {quoted(fields.document[name])}, which changes what a layer has; "
+                f"families such as {quoted(kind)} are read without it. Expected {TABLE_HINT}."
             )
     if unused:
         notes.append(f"not used, and not known to be harmless: {', '.join(sorted(unused))}")
+    if is_guess:
+        notes.append(f"model_type {quoted(fields.document.get('model_type', whole))} is not known")
     return replace(model, kind=whole, notes=(*notes, *model.notes))
 
 
@@ -167,26 +237,8 @@ def _is_nothing(value: Any) -> bool:
     return value is None or value is False or value in (0, "", [], {})
 
 
-def _unknown(fields: Fields, kind: str) -> str:
-    needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-    missing = [name for name in (*needed, "vocab_size") if not fields.has(name)]
-    if missing:
-        raise InvalidInputError(
-            f"model_type is {quoted(kind)}, which is not known, and {', '.join(missing)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing; expected one of "
-            f"{', '.join(sorted({*FAMILIES, *ALIASES, 't5'}))}, or {TABLE_HINT}."
-        )
-    return f"model_type {quoted(kind)} is not known; it is read as a decoder like Llama"
-
-
 class _ModelReader(BlockReader):
     """Reads what is around the blocks, too."""
-
-    def __init__(
-        self, fields: Fields, family: Family, kind: str, is_nested: bool = False, whole: str = ""
-    ) -> None:
-        super().__init__(fields, family, kind, is_nested, whole)
-        self.names = self._names()
 
     def model(self) -> Transformer:
         """Return the model."""
@@ -210,35 +262,20 @@ class _ModelReader(BlockReader):
             context, self.family.has_cache,
         )  # fmt: skip
 
-    def _names(self) -> Names:
-        names = self.family.names
-        if not self.family.has_cache:
-            prefix = self.kind.split("-")[0]
-            scores = "classifier" if self.kind == "vit" else f"{prefix}.pooler"
-            return replace(
-                names, blocks=f"{prefix}.{names.blocks}", embedding=f"{prefix}.{names.embedding}",
-                scores=scores,
-            )  # fmt: skip
-        if self.is_nested or "_vl" in self.kind:
-            inner = {
-                name: getattr(names, name).replace("model.", "model.language_model.", 1)
-                for name in ("blocks", "embedding")
-            }
-            return replace(names, **inner)
-        return names
-
     def _outer(self, words: int, tied: bool) -> tuple[Outer, Outer, int]:
         """Return embedding and scores, and the tokens of an image."""
         family, width = self.family, self.width
-        last_vectors = family.last_norms * width
+        last_vectors = self.last_norms * width + (words if OF_SCORES in self.biased else 0)
+        first_vectors = family.first_norms * width
         context, rows, scores = 0, words, words
         if self.kind == "vit":
             patch = self.size("patch_size", default=16)
             image = self.size("image_size", default=224)
             channels = self.size("num_channels", default=3)
             context = (image // patch) ** 2 + 1
-            first = patch * patch * channels * width + (context + 1) * width
-            end = Outer(self.names.scores, 0, 0, 0)
+            # With biases, a position for each patch and the class, and the class itself.
+            first = patch * patch * channels * width + (context + 2) * width
+            end = Outer(self.names.scores, 0, last_vectors, last_vectors * self.element)
             return Outer(self.names.embedding, 0, first, first * self.element), end, context
         if family.positions is not None:
             rows += family.positions + self.size(
@@ -246,10 +283,14 @@ class _ModelReader(BlockReader):
             )
             rows += self.size("type_vocab_size", low=0, default=0)
         embed = self.size("word_embed_proj_dim", "embedding_size", default=width)
-        first = rows * width if embed == width else words * embed + (rows - words) * width
+        if embed == width:
+            first = rows * width + first_vectors
+        else:
+            first = rows * embed + family.first_norms * embed + (embed + 1) * width
         if not family.has_cache:
-            pooled = width * width
-            end = Outer(self.names.scores, pooled, pooled + width, (pooled + width) * self.element)
+            pooled = width * width if family.has_pooler else 0
+            total = pooled + width * family.has_pooler + last_vectors
+            end = Outer(self.names.scores, pooled, total, total * self.element)
             return Outer(self.names.embedding, 0, first, first * self.element), end, context
         if embed != width:
             raise InvalidInputError(
@@ -262,7 +303,7 @@ class _ModelReader(BlockReader):
             size = scores * width * self.element
         return start, Outer(
             self.names.scores, scores * width, scores * width + last_vectors,
-            size + last_vectors * self.element,
+            size + last_vectors * self.element, size,
         ), context  # fmt: skip
 
     def _tower(self, width: int) -> int:
@@ -298,8 +339,19 @@ def _t5(fields: Fields) -> Transformer:
     count = fields.integer("num_layers", low=1, high=MOST_LAYERS // 4)
     after = fields.integer("num_decoder_layers", low=1, high=MOST_LAYERS // 4, default=count)
     words = fields.integer("vocab_size", low=1, high=MOST)
-    gated = "gated" in fields.text("feed_forward_proj", default="relu")
-    fields.skip("is_gated_act", "relative_attention_num_buckets", "relative_attention_max_distance")
+    form = fields.text("feed_forward_proj", default="relu")
+    gated, activation = form.startswith("gated-"), form.removeprefix("gated-")
+    if activation not in ACTIVATIONS:
+        raise InvalidInputError(
+            f"feed_forward_proj is {quoted(form)}; expected one of "
+            f"{', '.join(sorted(ACTIVATIONS))}, with or without gated- before it."
+        )
+    fields.skip(
+        "is_gated_act",
+        "dense_act_fn",
+        "relative_attention_num_buckets",
+        "relative_attention_max_distance",
+    )
     dtype = fields.text("torch_dtype", "dtype", default="float32")
     if dtype not in ELEMENT_BYTES:
         raise InvalidInputError(
@@ -331,7 +383,7 @@ def _t5(fields: Fields) -> Transformer:
     size = words * width
     return Transformer(
         tuple(blocks), Outer("shared", 0, size, size * element),
-        Outer("lm_head", size, size, size * element), tied, dtype,
+        Outer("lm_head", size, size, size * element, size * element), tied, dtype,
     )  # fmt: skip
 
 
@@ -388,13 +440,14 @@ def with_stored_sizes(model: Transformer, folder: Path) -> Transformer:
                 f"{len(model.blocks)} layers, in files that {INDEX} lists."
             )
     blocks = tuple(_with_sizes(block, sizes[at]) for at, block in enumerate(model.blocks))
+    matrix = min(first, last)
     if model.is_tied and last < model.last.multiplied:
-        last += first
+        last, matrix = last + first, first
     return replace(
         model,
         blocks=blocks,
         first=replace(model.first, size=first + tower),
-        last=replace(model.last, size=last),
+        last=replace(model.last, size=last, matrix_size=matrix),
         notes=(*model.notes, f"bytes of weights are those of {len(files)} safetensors files"),
     )
 

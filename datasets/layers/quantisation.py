@@ -22,18 +22,22 @@ exl2, exl3
 """
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from boundmark.datasets.json_fields import Fields
+from boundmark.datasets.layers.patterns import Pattern, PatternError, read_pattern, read_wildcards
 from boundmark.problems.errors import InvalidInputError, quoted
 
 FULL_BITS = 16
 
 # Of a shape with one scale: for each output, or for the whole matrix.
 PER_OUTPUT, PER_MATRIX = 0, -1
+
+# Patterns of a list of modules; and the same times layers, each with several matrices.
+MOST_PATTERNS = 2000
+MOST_COMPARED = 2**18
 
 EXPERT = "expert"
 LINEAR = "linear"
@@ -77,6 +81,80 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class Modules:
+    """Modules that a list of a configuration names: whole names, parts of them, and patterns."""
+
+    names: frozenset[str] = frozenset()
+    endings: frozenset[str] = frozenset()
+    patterns: tuple[Pattern, ...] = ()
+
+    @classmethod
+    def of(cls, entries: Sequence[str], field: str) -> "Modules":
+        """Return what a list names.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are too many patterns, or one is not understood.
+
+        Examples
+        --------
+        >>> listed = Modules.of(["mlp.gate", "model.layers.*.self_attn"], "ignore")
+        >>> listed.mean("layers.0.mlp.gate"), listed.mean("layers.0.mlp.gate_proj")
+        (True, False)
+        >>> listed.mean("model.layers.7.self_attn.q_proj")
+        True
+        """
+        patterns = [one for one in entries if one.startswith("re:") or "*" in one]
+        if len(patterns) > MOST_PATTERNS:
+            raise InvalidInputError(
+                f"{field} has {len(patterns):,} patterns; expected at most {MOST_PATTERNS:,}."
+            )
+        names = [one.strip(".").split(".") for one in set(entries) - set(patterns)]
+        return cls(
+            frozenset(".".join(parts) for parts in names),
+            # Names of vision-language models have a part in front, which modules have not here.
+            frozenset(".".join(parts[at:]) for parts in names for at in range(1, len(parts))),
+            tuple(_pattern(entry, field) for entry in patterns),
+        )
+
+    def mean(self, module: str) -> bool:
+        """Whether they are a module, or one around it."""
+        parts = module.split(".")
+        around = {
+            ".".join(parts[first:end])
+            for first in range(len(parts))
+            for end in range(first + 1, len(parts) + 1)
+        }
+        return (
+            not self.names.isdisjoint(around)
+            or module in self.endings
+            or any(one.matches(module) for one in self.patterns)
+        )
+
+
+def _pattern(entry: str, field: str) -> Pattern:
+    try:
+        if entry.startswith("re:"):
+            return read_pattern(entry.removeprefix("re:"))
+        return read_wildcards(entry.strip("."))
+    except PatternError as error:
+        raise InvalidInputError(
+            f"{field} lists {quoted(entry)}; expected a name, with * for any part of it, or a "
+            f"regular expression that an automaton can do: {error}."
+        ) from error
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which matrices are stored how: those of some roles, in some modules or in all."""
+
+    storage: Storage
+    roles: tuple[str, ...] = (EXPERT, LINEAR, SCORES)
+    modules: Modules | None = None
+
+
+@dataclass(frozen=True)
 class Quantisation:
     """Which matrices are stored in how many bits.
 
@@ -84,55 +162,45 @@ class Quantisation:
     ----------
     method
         As the configuration calls it.
-    storages
-        Conditions on the name and role of a matrix, each with how it is stored; the first counts.
+    rules
+        The first that suits a matrix counts.
     kept
-        Modules that stay at 16 bits: names or parts of them, with ``*``, or patterns after ``re:``.
+        Modules that stay at 16 bits.
     cache_bits
         Of a number in the cache; 0 if the configuration does not say.
     """
 
     method: str
-    storages: tuple[tuple[Callable[[str, str], bool], Storage], ...]
-    kept: tuple[str, ...] = ()
+    rules: tuple[Rule, ...]
+    kept: Modules = Modules()
     cache_bits: int = 0
 
-    def storage(self, name: str, role: str) -> Storage | None:
+    def storage(self, names: Sequence[str], role: str) -> Storage | None:
         """Return how a module is stored; None for its full bits.
 
         Parameters
         ----------
-        name
-            Such as ``"model.layers.0.self_attn.q_proj"``.
+        names
+            Such as ``"model.layers.0.self_attn.q_proj"``, and older ones.
         role
             `LINEAR`, `EXPERT` or `SCORES`.
         """
-        if any(names(entry, name) for entry in self.kept):
+        if any(map(self.kept.mean, names)):
             return None
-        return next((how for suits, how in self.storages if suits(name, role)), None)
+        for rule in self.rules:
+            if role in rule.roles and (rule.modules is None or any(map(rule.modules.mean, names))):
+                return rule.storage
+        return None
 
-
-def names(entry: str, module: str) -> bool:
-    """Whether an entry of a list of modules means a module, or one around it.
-
-    Examples
-    --------
-    >>> names("mlp.gate", "model.layers.0.mlp.gate"), names("mlp.gate", "layers.0.mlp.gate_proj")
-    (True, False)
-    >>> names("model.layers.*.self_attn", "model.layers.7.self_attn.q_proj")
-    True
-    """
-    if entry.startswith("re:"):
-        try:
-            return re.match(entry.removeprefix("re:"), module) is not None
-        except re.error as error:
+    def check(self, layers: int) -> None:
+        """Refuse more patterns than names of so many layers can be compared with."""
+        listed = (self.kept, *(rule.modules for rule in self.rules if rule.modules))
+        count = sum(len(one.patterns) for one in listed)
+        if count * layers > MOST_COMPARED:
             raise InvalidInputError(
-                f"quantization_config lists {quoted(entry)}; expected a regular expression: "
-                f"{error}."
-            ) from error
-    part = ".*".join(re.escape(piece) for piece in entry.strip(".").split("*"))
-    # Names of vision-language models have a part in front that configurations may leave out.
-    return bool(re.search(rf"(^|\.){part}(\.|$)", module)) or entry.endswith(f".{module}")
+                f"quantization_config has {count:,} patterns for modules of {layers:,} layers; "
+                f"expected at most {MOST_COMPARED // layers:,}."
+            )
 
 
 def read_quantisation(document: Mapping[str, Any]) -> tuple[Quantisation, tuple[str, ...]]:
@@ -156,12 +224,12 @@ def read_quantisation(document: Mapping[str, Any]) -> tuple[Quantisation, tuple[
     return reader(fields, method), fields.unused()
 
 
-def _linear(name: str, role: str) -> bool:
-    return role != SCORES
+# All but the scores of words.
+WITHIN = (EXPERT, LINEAR)
 
 
-def _kept(fields: Fields, *keys: str) -> tuple[str, ...]:
-    return tuple(entry for key in keys for entry in fields.texts(key))
+def _kept(fields: Fields, *keys: str) -> Modules:
+    return Modules.of([one for key in keys for one in fields.texts(key)], fields.prefix + keys[0])
 
 
 def _grouped(fields: Fields, method: str) -> Quantisation:
@@ -174,33 +242,30 @@ def _grouped(fields: Fields, method: str) -> Quantisation:
         bits, group if group > 0 else PER_OUTPUT, 1, 16, zero, 32 if method == "gptq" else 0
     )
     if fields.flag("lm_head"):
-        return Quantisation(method, ((lambda name, role: True, storage),))
+        return Quantisation(method, (Rule(storage),))
     if inside := fields.nested_texts("modules_in_block_to_quantize"):
-        chosen = ((lambda name, role: any(names(one, name) for one in inside), storage),)
-        return Quantisation(method, chosen)
+        chosen = Modules.of(inside, f"{fields.prefix}modules_in_block_to_quantize")
+        return Quantisation(method, (Rule(storage, modules=chosen),))
     kept = _kept(fields, "modules_to_not_convert")
-    return Quantisation(method, ((_linear, storage),), kept)
+    return Quantisation(method, (Rule(storage, WITHIN),), kept)
 
 
 def _fp8(fields: Fields, method: str) -> Quantisation:
     kept = _kept(fields, "modules_to_not_convert", "ignored_layers")
     fields.skip("activation_scheme", "fmt", "activation_scale_ub", "scale_fmt")
     if method == "fbgemm_fp8":
-        return Quantisation(method, ((_linear, Storage(8, PER_OUTPUT, 1, 32)),), kept)
+        return Quantisation(method, (Rule(Storage(8, PER_OUTPUT, 1, 32), WITHIN),), kept)
     block = fields.integers("weight_block_size", low=1, high=2**20)
     storage = Storage(8, PER_MATRIX, 1, 32)
     if block:
         rows, group = block if len(block) == 2 else (1, block[0])
         storage = Storage(8, group, rows, 32)
-    return Quantisation(method, ((_linear, storage),), kept)
+    return Quantisation(method, (Rule(storage, WITHIN),), kept)
 
 
 def _mxfp4(fields: Fields, method: str) -> Quantisation:
-    def experts(name: str, role: str) -> bool:
-        return role == EXPERT
-
     kept = _kept(fields, "modules_to_not_convert")
-    return Quantisation(method, ((experts, Storage(4, 32, 1, 8)),), kept)
+    return Quantisation(method, (Rule(Storage(4, 32, 1, 8), (EXPERT,)),), kept)
 
 
 def _bitsandbytes(fields: Fields, method: str) -> Quantisation:
@@ -212,30 +277,29 @@ def _bitsandbytes(fields: Fields, method: str) -> Quantisation:
         storage = Storage(8, PER_OUTPUT, 1, 32)
     fields.skip(*(name for name in fields.document if name.startswith(("bnb_", "llm_int8", "_"))))
     fields.skip("load_in_4bit", "load_in_8bit")
-    return Quantisation(method, ((_linear, storage),), kept)
+    return Quantisation(method, (Rule(storage, WITHIN),), kept)
 
 
 def _mean_bits(fields: Fields, method: str) -> Quantisation:
     bits = fields.number("bits", low=1, high=16)
     head = fields.number("head_bits", low=1, high=16, default=6)
     fields.skip("version", "calibration", "out_scales", "codebook", "tensor_storage")
-
-    def scores(name: str, role: str) -> bool:
-        return role == SCORES
-
-    return Quantisation(method, ((scores, Storage(head)), (_linear, Storage(bits))))
+    return Quantisation(method, (Rule(Storage(head), (SCORES,)), Rule(Storage(bits), WITHIN)))
 
 
 def _compressed(fields: Fields, method: str) -> Quantisation:
     kept = _kept(fields, "ignore")
-    storages = []
+    rules = []
     for name, group in fields.objects("config_groups").items():
         inner = Fields(group, f"quantization_config.config_groups.{name}.")
         weights = inner.object("weights")
         if weights is not None:
             targets = inner.texts("targets") or ("Linear",)
-            storages.append((_targeted(targets), _compressed_weights(weights, name)))
-    if not storages:
+            # Classes of modules, which matrices here are all of; or names.
+            has_classes = any(one[:1].isupper() and "." not in one for one in targets)
+            modules = None if has_classes else Modules.of(targets, f"{inner.prefix}targets")
+            rules.append(Rule(_compressed_weights(weights, name), modules=modules))
+    if not rules:
         raise InvalidInputError(
             "quantization_config has no config_groups with weights; expected some, or a "
             "configuration without it."
@@ -244,17 +308,7 @@ def _compressed(fields: Fields, method: str) -> Quantisation:
     bits = Fields(cache, "kv_cache_scheme.").integer("num_bits", low=1, high=32) if cache else 0
     fields.skip("format", "version", "quantization_status", "global_compression_ratio")
     fields.skip("sparsity_config", "transform_config")
-    return Quantisation(method, tuple(storages), kept, bits)
-
-
-def _targeted(targets: tuple[str, ...]) -> Callable[[str, str], bool]:
-    """Return the condition that targets set: classes of modules, or names."""
-    classes = [one for one in targets if one[:1].isupper() and "." not in one]
-
-    def suits(name: str, role: str) -> bool:
-        return bool(classes) or any(names(one, name) for one in targets)
-
-    return suits
+    return Quantisation(method, tuple(rules), kept, bits)
 
 
 def _compressed_weights(weights: Mapping[str, Any], group: str) -> Storage:
@@ -291,9 +345,7 @@ def _modelopt(fields: Fields, method: str) -> Quantisation:
         )
     cache = one.text("kv_cache_quant_algo", default="")
     fields.skip("config_groups", "producer", "kv_cache_scheme", "quantization")
-    return Quantisation(
-        method, ((lambda name, role: True, known[algorithm]),), kept, 8 if cache == "FP8" else 0
-    )
+    return Quantisation(method, (Rule(known[algorithm]),), kept, 8 if cache == "FP8" else 0)
 
 
 _READERS: Mapping[str, Callable[[Fields, str], Quantisation]] = {

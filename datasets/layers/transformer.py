@@ -38,7 +38,7 @@ from boundmark.datasets.layers.blocks import (
 from boundmark.datasets.layers.kernel_tables import with_measured_seconds
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
-from boundmark.problems.layers.model import DECODE, PREFILL, TRAINING, TRAINING_FACTOR
+from boundmark.problems.layers.model import DECODE, PREFILL, TRAINING, TRAINING_FACTOR, USUAL
 
 # Bits of a number in the cache if nobody says.
 CACHE_BITS = 16
@@ -121,33 +121,48 @@ class Transformer(LayerModel):
 
     @cached_property
     def totals(self) -> Totals:
-        """The size of the model for inference."""
+        """The size of the model for inference, as its file has it."""
+        return self.totals_in(USUAL)
+
+    def totals_in(self, workload: Workload) -> Totals:
+        """Return the size of the model with the bits of a workload: the bytes that layers have."""
         ends = (self.first, self.last)
-        shared = min(ends, key=lambda one: one.parameters) if self.is_tied else None
-        bytes_of = (self.cache_bits or CACHE_BITS) / 8
+        blocks = (*self.blocks, *self._predicting(workload))
+        outer = sum(one.parameters for one in ends) - self.last.multiplied * self.is_tied
+        parts: tuple[Outer | Block, ...] = (*ends, *blocks)
+        read = sum(round(_read(one.parameters, one.size, workload)) for one in parts)
+        shared = _read(self.last.multiplied, self.last.matrix_size, workload) * self.is_tied
         far = 2**40
-        mixers = [block.mixer for block in self.blocks if block.mixer is not None]
-        grown = [mixer.cached(far, 1) - mixer.cached(far - 1, 1) for mixer in mixers]
-        fixed = sum(m.cached(far, 1) for m, more in zip(mixers, grown, strict=True) if not more)
-        outer = sum(one.parameters for one in ends) - (shared.parameters if shared else 0)
+        mixers = [one.mixer for one in blocks if one.mixer is not None and one.mixer.has_own_cache]
+        grown = fixed = 0.0
+        for mixer in mixers:
+            bits = self._bits(mixer, workload)
+            more = mixer.cached(far, 1) - mixer.cached(far - 1, 1)
+            grown += more * bits / 8
+            fixed += 0 if more else mixer.cached(far, 1) * bits / 8
         return Totals(
-            parameters=outer + sum(block.parameters for block in self.blocks),
-            active=outer + sum(block.active_parameters for block in self.blocks),
-            size=sum(one.size for one in ends)
-            + sum(block.size for block in self.blocks)
-            - (shared.size if shared else 0),
-            cache=round(sum(grown) * bytes_of) if self.has_cache else None,
-            state=round(fixed * bytes_of) if self.has_cache else 0,
+            parameters=outer + sum(block.parameters for block in blocks),
+            active=outer + sum(block.active_parameters for block in blocks),
+            size=read - round(shared),
+            cache=round(grown) if self.has_cache else None,
+            state=round(fixed) if self.has_cache else 0,
         )
+
+    def _predicting(self, workload: Workload) -> tuple[Block, ...]:
+        return self.predicting if workload.phase == TRAINING else ()
+
+    def _bits(self, mixer: Attention | Recurrence, workload: Workload) -> int:
+        """Return the bits of a number in a layer's cache."""
+        return mixer.bits or workload.cache_bits or self.cache_bits or CACHE_BITS
 
     def usual_workload(self) -> Workload:
         """Return one sequence of 4,096 tokens: decoded, or a prompt if the model is no decoder."""
         context = self.context or USUAL_CONTEXT
         return Workload(DECODE if self.has_cache else PREFILL, 1, 0 if self.context else context)
 
-    def describe(self) -> dict[str, str]:
+    def describe(self, workload: Workload = USUAL) -> dict[str, str]:
         """Return what people ask of a model: parameters, bytes, and the cache of a token."""
-        totals = self.totals
+        totals = self.totals_in(workload)
         found = {"parameters": f"{totals.parameters / 1e9:,.3f} billion"}
         if any(one.copies > 1 for block in self.blocks for one in block.matrices):
             found["active"] = f"{totals.active / 1e9:,.3f} billion parameters for a token"
@@ -189,7 +204,7 @@ class Transformer(LayerModel):
         self._check_parallel(workload)
         context = workload.context or self.context
         tokens = workload.batch * (1 if workload.phase == DECODE else context)
-        predicting = self.predicting if workload.phase == TRAINING else ()
+        predicting = self._predicting(workload)
         found = [
             self._embedding(workload, tokens),
             *(self._block(one, workload, tokens, context) for one in (*self.blocks, *predicting)),
@@ -210,7 +225,7 @@ class Transformer(LayerModel):
         if not self.is_tied:
             return ()
         last = len(self.blocks) + sum(self.outer_in(workload)) - 1
-        shared = min(_kept(one.parameters, one.size, workload) for one in (self.first, self.last))
+        shared = _kept(self.last.multiplied, self.last.matrix_size, workload)
         return ((0, last, shared),)
 
     def _scored(self, workload: Workload, tokens: int) -> int:
@@ -293,11 +308,11 @@ class Transformer(LayerModel):
             operations.append(_product(block.projections, tokens, lanes, workload))
             reductions += ways * crossed
         if mixer is not None:
-            bits = workload.cache_bits or self.cache_bits or CACHE_BITS
+            bits = self._bits(mixer, workload)
             cached = mixer.cached(context, parallel) * bits / 8
             is_decoding = workload.phase == DECODE
             operations.append(mixer.operation(workload.batch, context, is_decoding, cached))
-            if workload.phase != TRAINING and self.has_cache:
+            if workload.phase != TRAINING and self.has_cache and mixer.has_own_cache:
                 held = workload.batch * cached
         if block.network:
             lanes = parallel * block.width + block.lanes

@@ -59,10 +59,13 @@ def _instance(
     source: LayerModel | LayerChain, *, goal: str, device_order: str, micro_batches: int,
     devices: str, memory_percent: int, phase: str, batch: int, context: int, weight_bits: int,
     cache_bits: int, costs: str, layers: str, tensor_parallel: int, rules: str, in_flight: str,
-    virtual_stages: int,
+    virtual_stages: int, family: str,
 ) -> LayersInstance:  # fmt: skip
     """Return an instance, together with the options that its chain was made with."""
     taken: list[str] = []
+    if isinstance(source, LayerModel):
+        source = source.read_as(family)
+        taken += source.notes if family else ()
     if isinstance(source, LayerModel) and (usual := source.usual_workload()):
         phase, batch, context = _completed(usual, phase, batch, context, taken)
     rule = _in_flight(in_flight, phase, goal, virtual_stages)
@@ -75,7 +78,7 @@ def _instance(
     given: dict[str, int | str] = {
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
         "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits, "costs": costs,
-        "layers": layers, "tensor_parallel": tensor_parallel,
+        "layers": layers, "tensor_parallel": tensor_parallel, "family": family,
     }  # fmt: skip
     defaults = {one.name: one.default for one in PROBLEM.parameters}
     made_of = {name: value for name, value in given.items() if value != defaults[name]}
@@ -97,8 +100,8 @@ def _instance(
         for kind in dict.fromkeys(fleet.kinds):
             taken += substitutes(kind, source.dtype)
     origin = Origin(
-        cost_words(fleet, costs, source), source.describe(),
-        (*taken, *fleet.notes, *chain.origin.notes), phase, batch, context,
+        cost_words(fleet, costs, source) + (f", read as {family}" if family else ""),
+        source.describe(workload), (*taken, *fleet.notes, *chain.origin.notes), phase, batch, context,
     )  # fmt: skip
     chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
     found = LayersInstance(chain, *options)
@@ -276,6 +279,14 @@ PROBLEM = Problem(
             "PATTERN",
             "a regular expression",
             "cut where one tensor passes",
+        ),
+        TextParameter(
+            "family",
+            "family, such as llama, that a language model's configuration is read as, for one "
+            "whose model_type is not known",
+            "NAME",
+            "a known model_type",
+            "the model's own",
         ),
     ),
     instance=_instance,

@@ -65,6 +65,10 @@ class Workload:
             raise InvalidInputError("context is not given; expected the tokens of a sequence.")
 
 
+# Nothing is given: the bits of a model's file count.
+USUAL = Workload()
+
+
 class Operation(NamedTuple):
     """Arithmetic operations, and bytes read and written, of something that is launched."""
 
@@ -145,7 +149,22 @@ class LayerModel(ABC):
         """Return what is taken of the workload where nobody says; None if it has its own."""
         return None
 
-    def describe(self) -> dict[str, str]:
+    def read_as(self, family: str) -> "LayerModel":
+        """Return the model, read as of a family if one is named; for models without their own.
+
+        Raises
+        ------
+        InvalidInputError
+            If the model's own family is known.
+        """
+        if family:
+            raise InvalidInputError(
+                f"family is {quoted(family)}, and what the model's layers have is known; expected "
+                "none."
+            )
+        return self
+
+    def describe(self, workload: Workload = USUAL) -> dict[str, str]:
         """Return what people ask of the model before they run it, in words; may be empty."""
         return {}
 

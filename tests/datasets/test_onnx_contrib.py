@@ -524,6 +524,19 @@ def test_what_costs_like_another_operator_is_counted(op_type: str) -> None:
     assert has_rule("com.microsoft", op_type) or has_rule("", op_type)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("matmul-nbits", 24 * 64 + 24), ("matmul-bnb4", 24 * 64), ("matmul-mlp", 64 + 48 * 64 + 24),
+        ("matmul-qkv", 64 + 40 * 64 + 8), ("gather-block-quantized", 100 * 32),
+        ("gather-block-packed", 100 * 32), ("qmoe", 4 * (64 * 32 + 32 * 32)),
+    ],
+)  # fmt: skip
+def test_weights_that_share_bytes_are_counted(name: str, expected: int) -> None:
+    """As many as the model has, however they are stored; scales and zero points are none."""
+    assert of_model(model_of(CASES[name])).parameter_count == expected
+
+
 def test_operators_of_other_domains_are_custom() -> None:
     """Whatever their name says."""
     case = CASES["skip-rms-norm"]

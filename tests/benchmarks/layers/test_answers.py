@@ -154,3 +154,48 @@ def test_mistakes_are_a_sentence(arguments: tuple[str, ...], expected: str) -> N
     assert code == 2
     assert expected in text
     assert "Traceback" not in text
+
+
+NEW = {
+    "model_type": "brand_new", "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100,
+    "num_hidden_layers": 6, "intermediate_size": 128, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+def test_a_family_that_is_not_known_is_told(tmp_path: Path) -> None:
+    """The way out is first; what the model was read as stands beside what was proven."""
+    model = tmp_path / "new.json"
+    model.write_text(json.dumps(NEW))
+    code, text = boundmark("solve", str(model), *OPTIONS, "--devices", "2xH100")
+    assert code == 2
+    assert "new.json: expected a table of layers (.csv) with a row for each layer" in text
+    code, text = boundmark("datasets", "show", str(model))
+    assert code == 0
+    assert "'brand_new', which is not known" in text
+    llama = (*OPTIONS, "--devices", "2xH100", "--family", "llama")
+    code, text = boundmark("solve", str(model), *llama)
+    assert code == 0
+    gap = " ".join(text[text.index("\ngap ") : text.index("\nsuch costs")].split())
+    assert re.fullmatch(r"gap 0 \(optimal, certified\), on .*, read as llama", gap)
+    assert "model_type 'brand_new' is not known" in text
+    code, text = boundmark("evaluate", str(model), "VLLM_PP_LAYER_PARTITION=3,3", *llama, "--json")
+    found = json.loads(text)
+    assert (found["optimal"], found["read_as"]) == (True, "llama")
+    assert found["costs"].endswith(", read as llama")
+    code, text = boundmark("solve", str(model), *llama, "--micro-batches", "1,2", "--wide")
+    assert text.splitlines()[0].endswith(", read as llama")
+    code, text = boundmark("solve", MODEL, *llama)
+    assert code == 2
+    assert "family is 'llama', and what the model's layers have is known; expected none" in text
+
+
+def test_bytes_of_the_weights_are_those_that_are_used() -> None:
+    """With bits of one's own: 32.85 GiB of Llama 3 70B, which two devices hold."""
+    bits = ("--weight-bits", "4", "--cache-bits", "8", "--devices", "2xH100", "--json")
+    code, text = boundmark("solve", "language-models/llama-3-70b", *OPTIONS, *bits)
+    found = json.loads(text)
+    assert code == 0
+    assert found["model"]["weights"] == "32.85 GiB (35.28 GB)"
+    assert found["model"]["KV cache"] == "160.0 KiB for each token of a sequence"
+    cache = 80 * 2 * 8 * 128 * 1024 * found["sequences_in_flight"]
+    assert sum(stage["memory"] for stage in found["stages"]) - cache == 70_553_706_496 // 2

@@ -202,9 +202,60 @@ def test_published_headers() -> None:
     assert gemma.totals.cache == 2 * 2 * 16 * 128 * 10
 
 
+def test_layers_that_read_the_cache_of_others(tmp_path: Path) -> None:
+    """They keep none, and read as much as others do."""
+    path = tmp_path / "model.gguf"
+    path.write_bytes(header(change={"attention.shared_kv_layers": 2}))
+    model = load_file(path)
+    layers = model.layers(Workload("decode", 1, 10))
+    assert [layer.held for layer in layers[1:-1]] == [10 * 2 * 2 * 64 * 2, 0, 0]
+    assert len({layer.operations for layer in layers[1:-1]}) == 1
+    assert model.totals.cache == 2 * 2 * 64 * 2
+    assert "the last 2 layers read the cache of earlier ones" in model.notes[0]
+
+
+def test_states_are_in_float32(tmp_path: Path) -> None:
+    """With the convolution's channels, those of its groups too, whatever the cache has."""
+    path = tmp_path / "model.gguf"
+    numbers = {
+        "ssm.inner_size": 512, "ssm.state_size": 16, "ssm.conv_kernel": 4, "ssm.group_count": 2,
+    }  # fmt: skip
+    more = [("blk.0.ssm_in.weight", (WIDTH, 1024), F32)]
+    path.write_bytes(header(change=numbers, more=more))
+    model = load_file(path)
+    state = 4 * (512 * 16 + (512 + 2 * 2 * 16) * 3)
+    assert not model.notes
+    for bits in (0, 8):
+        assert model.layers(Workload("decode", 3, 10, cache_bits=bits))[1].held == 3 * state
+        assert model.totals_in(Workload(cache_bits=bits)).state == state
+    path.write_bytes(header(change=numbers, more=[*more, ("blk.0.attn_k.weight", (WIDTH, 8), F32)]))
+    with pytest.raises(InvalidInputError, match="layer 0 has attention beside a recurrence; exp"):
+        load_file(path)
+    taps = [("blk.1.shortconv.conv.weight", (3, WIDTH), F32)]
+    path.write_bytes(header(change={"shortconv.l_cache": 3}, more=taps))
+    assert load_file(path).totals.state == 4 * WIDTH * 2
+    path.write_bytes(header(more=[("blk.1.time_mix_w1.weight", (WIDTH, 8), F32)]))
+    with pytest.raises(InvalidInputError, match=r"layer 1 has time_mix_w1.weight, a recurrence"):
+        load_file(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "cache", "state"),
+    [
+        ("qwen3-next-80b-q8", 24 * 2**10, 79_036_416),
+        ("granite-4.0-h-small-q4", 16 * 2**10, 154_644_480),
+        ("gemma-3n-e4b-q8", 8 * 2**10, 16 * 2**20),
+    ],
+)
+def test_caches_of_published_headers(name: str, cache: int, state: int) -> None:
+    """Bytes of a token and of a sequence, as llama.cpp keeps them: 75.4, 147.5 and 16 MiB."""
+    totals = load_file(published_data() / "cases" / "gguf" / f"{name}.gguf").totals
+    assert (totals.cache, totals.state) == (cache, state)
+
+
 def test_fields_that_are_not_used_are_named(tmp_path: Path) -> None:
     """What is not known to be harmless might cost something."""
     path = tmp_path / "model.gguf"
-    path.write_bytes(header(change={"attention.shared_kv_layers": 2, "context_length": 9}))
-    expected = "not used, and not known to be harmless: llama.attention.shared_kv_layers"
+    path.write_bytes(header(change={"attention.fancy": 2, "context_length": 9}))
+    expected = "not used, and not known to be harmless: llama.attention.fancy"
     assert load_file(path).notes == (expected,)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from boundmark.datasets.layers.blocks import Attention, Recurrence
+from boundmark.datasets.layers.families import FAMILIES
 from boundmark.datasets.layers.hf_config import transformer
 from boundmark.datasets.layers.language_models import load
 from boundmark.datasets.layers.transformer import Transformer
@@ -221,21 +222,76 @@ def test_t5_bert_and_vit() -> None:
         bert.layers(DECODE)
 
 
-def test_families_that_are_not_known() -> None:
-    """Read as a decoder with a note, unless a field asks for more than that."""
-    model = transformer({**SMALL, "model_type": "brand_new"})
-    assert model.totals == transformer(SMALL).totals
-    assert model.notes[0].startswith("model_type 'brand_new' is not known")
-    with pytest.raises(InvalidInputError, match=r"not known, with ssm_state_size.*a table of lay"):
-        transformer({**SMALL, "model_type": "brand_new", "ssm_state_size": 16})
+UNKNOWN = {**SMALL, "model_type": "brand_new"}
+
+
+def test_families_that_are_not_known(tmp_path: Path) -> None:
+    """Refused, the way out first, unless the user names one that is known."""
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(UNKNOWN))
+    model = load_file(path)
+    assert model.describe() == {"family": "'brand_new', which is not known"}
+    beginning = (
+        r"config.json: expected a table of layers \(.csv\).*: model_type is 'brand_new', and"
+    )
+    for refused in (lambda: model.read_as(""), lambda: model.layers(DECODE)):
+        with pytest.raises(InvalidInputError, match=f"{beginning}.*--family: one of apertus, ar"):
+            refused()
+    with pytest.raises(InvalidInputError, match="family is 'gpt5'; expected one of apertus, arc"):
+        model.read_as("gpt5")
+    read = model.read_as("llama")
+    assert isinstance(read, Transformer)
+    assert read.totals == transformer(SMALL).totals
+    assert "model_type 'brand_new' is not known" in read.notes
+    with pytest.raises(InvalidInputError, match=r"family is 'llama', and what .* is known; expect"):
+        load_file(LLAMA).read_as("llama")
+
+
+def test_what_an_unknown_family_has_beside_a_known_one() -> None:
+    """A field that costs something is refused; of a known family, it is a note."""
+    with pytest.raises(InvalidInputError, match=r"^ssm_state_size is 16, which changes what a lay"):
+        transformer({**UNKNOWN, "ssm_state_size": 16}, "llama")
     named = transformer({**SMALL, "fancy_option": 3, "fancy_nothing": None, "rope_theta": 1e4})
     assert named.notes == ("not used, and not known to be harmless: fancy_option",)
+
+
+@pytest.mark.parametrize("kind", sorted(FAMILIES))
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"hidden_act": "xielu"}, "hidden_act is 'xielu', which may have parameters"),
+        ({"hidden_act": "swiglu"}, "hidden_act is 'swiglu', which may have parameters"),
+        ({"fancy_bias": True}, "fancy_bias is True, which changes what a layer has"),
+        ({"qkv_norm": "rms"}, "qkv_norm is 'rms', which changes what a layer has"),
+        ({"use_gated_mlp": True}, "use_gated_mlp is True, which changes what a layer has"),
+    ],
+)
+def test_what_changes_a_block_and_is_not_understood(
+    kind: str, changed: dict[str, Any], expected: str
+) -> None:
+    """Refused in every family but the one that has it."""
+    config = {**SMALL, "model_type": kind, "intermediate_size_mlp": 128, **changed}
+    if kind == "nemotron-nas":
+        config |= {"block_configs": [{"attention": {"no_op": True}, "ffn": {"no_op": True}}] * 6}
+    if "xielu" in changed.values() and FAMILIES[kind].activations:
+        assert transformer(config).blocks[0].vectors == 2 * 64 + 2 * 16 + 2
+        return
+    with pytest.raises(InvalidInputError, match=expected):
+        transformer(config)
+
+
+def test_apertus_has_no_gate() -> None:
+    """The 70 billion parameters that it states, not the 98.8 of a Llama with its dimensions."""
+    config = {
+        **BASE, "model_type": "apertus", "vocab_size": 131072, "intermediate_size": 43008,
+        "hidden_act": "xielu", "qk_norm": True,
+    }  # fmt: skip
+    assert transformer(config).totals.parameters / 1e9 == pytest.approx(70.60, abs=0.005)
 
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"model_type": "rwkv", "vocab_size": None}, "'rwkv', which is not known, and vocab_size"),
         ({"hidden_size": None}, "hidden_size is missing; expected an integer from 1"),
         ({"hidden_size": -4}, "hidden_size is -4; expected an integer from 1"),
         ({"num_hidden_layers": float("nan")}, "num_hidden_layers is nan; expected an integer"),

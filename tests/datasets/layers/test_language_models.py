@@ -35,6 +35,11 @@ FILES = {
     "gpt-oss-20b": 13.76, "gpt-oss-120b": 65.25, "llama-3-8b": 16.06, "mixtral-8x7b": 93.4,
 }  # fmt: skip
 
+# Of families with recurrences, or of none that is known.
+HYBRID = {
+    "falcon-h1-7b", "granite-4.0-h-small", "minimax-m2", "nemotron-nano-9b-v2", "qwen3-next-80b",
+}  # fmt: skip
+
 # Parameters as the model classes of transformers 5.24 count them, without images' parts.
 COUNTED = {
     "deepseek-v2": 235_741_434_880, "deepseek-v2-lite": 15_706_484_224,
@@ -71,8 +76,8 @@ def test_parameters_are_those_that_are_stated(name: str) -> None:
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_parameters_are_counted_right(name: str) -> None:
-    """Up to biases and sinks of attention, one in 50,000."""
-    assert of(name).totals.parameters == pytest.approx(COUNTED[name], rel=2e-5)
+    """To the last one."""
+    assert of(name).totals.parameters == COUNTED[name]
 
 
 @pytest.mark.parametrize("name", CACHE)
@@ -118,9 +123,11 @@ def test_configurations_as_published() -> None:
     read: dict[str, Transformer] = {}
     for path in sorted(folder.glob("*.json")):
         document = json.loads(path.read_text())
-        if "model_type" in document:
+        if "model_type" in document and path.stem not in HYBRID:
             read[path.stem] = transformer(document)
-    assert len(read) == 24
+    assert len(read) == 29
+    assert read["apertus-70b"].totals.parameters / 1e9 == pytest.approx(70.60, abs=0.005)
+    assert read["kimi-k2-thinking"].totals.size / 1e9 == pytest.approx(594.21, abs=0.005)
     assert not [note for model in read.values() for note in model.notes if "not used" in note]
     assert {stem: read[stem].totals for stem in shipped} == {
         stem: of(name).totals for stem, name in shipped.items()

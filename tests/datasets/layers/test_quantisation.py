@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from boundmark.datasets.layers.hf_config import transformer
-from boundmark.datasets.layers.quantisation import names, read_quantisation
+from boundmark.datasets.layers.quantisation import Modules, read_quantisation
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import Workload
@@ -91,7 +91,7 @@ def test_experts_alone_are_mxfp4() -> None:
     sizes = {one.name: one.size for one in block.matrices}
     assert sizes["mlp.experts.0.up_proj"] == 8 * WIDE * (4 + 8 / 32) / 8
     assert sizes["self_attn.q_proj"] == 2 * SQUARE
-    assert sizes["mlp.gate"] == 2 * 8 * 256
+    assert sizes["mlp.router"] == 2 * 8 * 256
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,9 @@ def test_experts_alone_are_mxfp4() -> None:
         (["model.layers.*.mlp"], 3 * WIDE),
         (["model.layers.1", "lm_head"], 0),
         (["self_attn.q"], 0),
+        (["re:.*self_attn.(q|k)_proj$", r"re:model\.layers\.\d+\.mlp\.up"], 2 * SQUARE + WIDE),
+        (["re:self_attn"], 0),
+        (["re:^(([a-z._0-9])+)+$X"], 0),
     ],
 )
 def test_modules_that_are_kept(kept: list[str], expected: int) -> None:
@@ -114,8 +117,37 @@ def test_modules_that_are_kept(kept: list[str], expected: int) -> None:
 
 def test_names_of_modules_within_others() -> None:
     """A model for images has another name in front."""
-    assert names("language_model.lm_head", "lm_head")
-    assert not names("vision.lm_heads", "lm_head")
+    assert Modules.of(["language_model.lm_head"], "ignore").mean("lm_head")
+    assert not Modules.of(["vision.lm_heads"], "ignore").mean("lm_head")
+
+
+def test_patterns_for_many_layers_are_bounded() -> None:
+    """Each pattern is compared with each matrix."""
+    config = {"quant_method": "fp8", "modules_to_not_convert": ["*.a", "re:b"] * 100}
+    many = {**BASE, "num_hidden_layers": 2000, "quantization_config": config}
+    with pytest.raises(InvalidInputError, match="200 patterns for modules of 2,000 layers; exp"):
+        transformer(many)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        ("deepseek_v3", "re:.*shared_experts.*"), ("qwen2_moe", "re:.*shared_expert\\..*"),
+        ("hunyuan_v1_moe", "shared_mlp"), ("ernie4_5_moe", "*.shared_experts.*"),
+    ],
+)  # fmt: skip
+def test_experts_that_all_tokens_meet_may_be_kept(kind: str, kept: str) -> None:
+    """By the name that the family's class has for them."""
+    config = {
+        **BASE, "model_type": kind, "num_experts": 8, "num_experts_per_tok": 2,
+        "n_shared_experts": 1, "moe_intermediate_size": 128,
+    }  # fmt: skip
+    quantisation = {"quant_method": "fp8", "modules_to_not_convert": [kept]}
+    sizes = [
+        transformer({**config, "quantization_config": {**quantisation, **more}}).blocks[0].size
+        for more in ({}, {"modules_to_not_convert": []})
+    ]
+    assert sizes[0] - sizes[1] == 3 * 256 * 128 - 3 * 4
 
 
 def test_targets_and_the_cache() -> None:
@@ -137,11 +169,21 @@ def test_the_scores_may_be_quantised() -> None:
     assert quantised(**{**config, "ignore": []}).last.size == pytest.approx(256_000 + 512, abs=8)
 
 
-def test_chosen_bits_count_for_all() -> None:
-    """`--weight-bits` is what the user says of every parameter."""
-    model = transformer(BASE)
-    layers = model.layers(Workload("decode", 1, 10, weight_bits=8))
-    assert sum(layer.weights for layer in layers) == model.totals.parameters
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("phase", ["decode", "training"])
+@pytest.mark.parametrize("bits", [0, 4, 8])
+def test_bytes_that_are_shown_are_those_of_the_layers(tied: bool, phase: str, bits: int) -> None:
+    """`--weight-bits` is what the user says of every parameter, `--cache-bits` of the cache."""
+    model = transformer({**BASE, "tie_word_embeddings": tied})
+    workload = Workload(phase, 1, 10, weight_bits=bits, cache_bits=8)
+    layers = model.layers(workload)
+    shown = model.totals_in(workload)
+    shared = 1000 * 256 * tied
+    width = bits / 8 if bits and phase == "decode" else 2
+    assert sum(layer.parameters for layer in layers) - shared * width == shown.size
+    assert shown.size == model.totals.parameters * width
+    assert shown.cache == sum(layer.held for layer in layers) / 10 or phase == "training"
+    assert f"{shown.size / 1e9:,.2f} GB" in model.describe(workload)["weights"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +194,18 @@ def test_chosen_bits_count_for_all() -> None:
         ({"quant_method": "awq", "bits": 99}, "quantization_config.bits is 99"),
         ({"quant_method": "fp8", "weight_block_size": [0, 4]}, "weight_block_size is .0, 4."),
         ({"quant_method": "fp8", "modules_to_not_convert": [1]}, "expected a list of texts"),
-        ({"quant_method": "fp8", "modules_to_not_convert": ["re:("]}, "expected a regular express"),
+        (
+            {"quant_method": "fp8", "modules_to_not_convert": ["re:("]},
+            "quantization_config.modules_to_not_convert lists 're:.'; expected a name.*missing",
+        ),
+        (
+            compressed({"num_bits": 4}, ignore=["re:(?!x)"]),
+            r"quantization_config.ignore lists 're:\(.!x\)'; expected .* an automaton can do",
+        ),
+        (
+            {"quant_method": "awq", "bits": 4, "modules_to_not_convert": ["*a"] * 2001},
+            "modules_to_not_convert has 2,001 patterns; expected at most 2,000",
+        ),
         ({"quant_method": "compressed-tensors"}, "has no config_groups with weights"),
         ({"quant_method": "compressed-tensors", "config_groups": {"a": 3}}, "config_groups.a is 3"),
         ({"quant_method": "modelopt", "quant_algo": "W2"}, "quant_algo is 'W2'; expected one of"),

@@ -1,0 +1,124 @@
+"""Families against the classes of transformers on PyTorch's meta device: names and parameters."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from boundmark.datasets.layers.families import ALIASES, FAMILIES
+from boundmark.datasets.layers.hf_config import transformer
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+# By any family's names; each takes those that it has.
+SMALL: dict[str, Any] = {
+    "hidden_size": 64, "n_embd": 64, "dim": 64, "word_embed_proj_dim": 64, "embedding_size": 64,
+    "num_hidden_layers": 4, "n_layer": 4, "n_layers": 4,
+    "num_attention_heads": 8, "n_head": 8, "n_heads": 8, "num_key_value_heads": 2,
+    "num_kv_heads": 2, "head_dim": 8,
+    "intermediate_size": 96, "intermediate_size_mlp": 112, "ffn_dim": 96, "n_inner": 96,
+    "ffn_hidden_size": 96, "hidden_dim": 96, "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 40, "vocab_size": 512, "max_position_embeddings": 128,
+    "n_positions": 128, "num_experts": 8, "num_local_experts": 8, "n_routed_experts": 8,
+    "moe_num_experts": 8, "num_experts_per_tok": 2, "moe_k": 2, "moe_topk": 2, "n_group": 1,
+    "topk_group": 1, "first_k_dense_replace": 1, "q_lora_rank": 24, "kv_lora_rank": 16,
+    "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 12, "sliding_window": 32,
+    "image_size": 32, "patch_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+
+# Sinks of attention, a number for each head, are left out.
+LEFT_OUT = {"gpt_oss": 4 * 8}
+
+
+def known(kind: str) -> bool:
+    """Whether transformers has a class."""
+    return kind in transformers.CONFIG_MAPPING
+
+
+def small(kind: str, **changed: Any) -> tuple[dict[str, Any], Any]:
+    """Return a small configuration of a family as its class writes it, and a model without data."""
+    made = transformers.CONFIG_MAPPING[kind]
+    usual = made().to_dict()
+    given = {k: v for k, v in SMALL.items() if k in usual or k in made.attribute_map}
+    config = made(
+        **{**given, **({"layer_types": None} if "layer_types" in usual else {}), **changed}
+    )
+    family = FAMILIES[ALIASES.get(kind, kind)]
+    with torch.device("meta"):
+        if family.has_cache:
+            model = transformers.AutoModelForCausalLM.from_config(config)
+        elif kind == "vit":
+            model = transformers.ViTModel(config, add_pooling_layer=False)
+        else:
+            model = transformers.AutoModel.from_config(config)
+    document = json.loads(config.to_json_string(use_diff=False))
+    return {**document, "torch_dtype": "float16", "dtype": None}, model
+
+
+def missing(names: Iterator[str], model: Any) -> list[str]:
+    """Return names that no module has; matrices of all experts are one module today."""
+    has = {name for name, _ in model.named_modules()}
+    stems = {
+        name.partition(".experts.0.")[0] + ".experts" * (".experts.0." in name) for name in names
+    }
+    return sorted(stems - has)
+
+
+def matrices(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of all matrices that are read."""
+    model = transformer(document)
+    if model.first.parameters:
+        yield model.first.name
+    if model.last.parameters:
+        yield model.last.name
+    for block in model.blocks:
+        yield from (f"{block.name}.{one.name}" for one in block.matrices)
+
+
+@pytest.mark.parametrize("kind", sorted(filter(known, FAMILIES)))
+def test_modules_are_called_as_in_the_classes(kind: str) -> None:
+    """Every matrix's name is a module's; classes of encoders alone leave out their own prefix."""
+    document, model = small(kind)
+    prefix = "" if FAMILIES[kind].has_cache else f"{FAMILIES[kind].names.embedding.split('.')[0]}."
+    names = (name.removeprefix(prefix) for name in matrices(document))
+    assert missing(names, model) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed"),
+    [
+        (kind, changed)
+        for kind in sorted(filter(known, FAMILIES))
+        for changed in (
+            {},
+            *({field: not usual} for field, (usual, _) in FAMILIES[kind].switches.items()),
+            *(
+                {field: value}
+                for field, values in FAMILIES[kind].norms_by.items()
+                for value in values
+            ),
+        )
+        # internlm3 is Llama's class today, whose names these are not; a switch of remote code.
+        if kind != "internlm3" or not changed
+    ],
+)
+def test_parameters_are_those_of_the_classes(kind: str, changed: dict[str, Any]) -> None:
+    """To the last one, and with each field that adds biases or normalisations, or removes them."""
+    document, model = small(kind, **changed)
+    counted = sum(one.numel() for one in model.parameters())
+    assert transformer(document).totals.parameters == counted - LEFT_OUT.get(kind, 0)
+
+
+@pytest.mark.parametrize("kind", sorted(filter(known, ALIASES)))
+def test_language_models_within_others(kind: str) -> None:
+    """Of models for images, too."""
+    config = transformers.CONFIG_MAPPING[kind]()
+    text = config.get_text_config()
+    if text is config or kind.endswith("_text"):
+        pytest.skip("no model of its own")
+    with torch.device("meta"):
+        model = transformers.AutoModelForImageTextToText.from_config(config)
+    document = json.loads(config.to_json_string(use_diff=False))
+    assert missing(matrices({**document, "torch_dtype": "float16"}), model) == []
