@@ -99,10 +99,9 @@ def _instance(
     if not source.has_times and costs != MEASURED:
         for kind in dict.fromkeys(fleet.kinds):
             taken += substitutes(kind, source.dtype)
-    origin = Origin(
-        cost_words(fleet, costs, source) + (f", read as {family}" if family else ""),
-        source.describe(workload), (*taken, *fleet.notes, *chain.origin.notes), phase, batch, context,
-    )  # fmt: skip
+    words = cost_words(fleet, costs, source) + (f", read as {family}" if family else "")
+    notes = *taken, *fleet.notes, *chain.origin.notes
+    origin = Origin(words, source.describe(workload), notes, phase, batch, context)
     chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
     found = LayersInstance(chain, *options)
     found.check_memory()
