@@ -46,8 +46,8 @@ def solve(
     Nothing is run if the library has the optimum and its proof, and neither methods nor a folder
     are asked for. Else immediate methods come first, in this process, so that there is an answer
     whatever else the machine does. If they do not prove an optimum, processes for the others are
-    started, and the clock begins anew when these are ready: how long they take to start says
-    nothing about the instance.
+    started, and the clock goes on when these are ready: how long they take to start says nothing
+    about the instance, nor does what came before the search.
 
     Methods that still run when the optimum is proven are ended. Ctrl-C ends all that run; what they
     have found by then counts.
@@ -57,6 +57,7 @@ def solve(
     given
         A solution that the user has, which is as good as one that a method has found.
     """
+    options = replace(options, clock=options.clock.begun_anew())
     known = None
     if options.library is not None:
         known = known_results(options.library, source.instance, options.clock.seconds)

@@ -193,8 +193,8 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--time-limit", type=SECONDS, default=60.0,
             show_default=True, metavar="SECONDS",
-            help="Wall-clock limit of the search, checks included; begins when the methods are "
-            "imported.",
+            help="Wall-clock limit of the search, checks included; reading the model and importing "
+            "methods come before.",
         ),
         click.option(
             "--memory-limit", type=GIBIBYTES, default=4.0,

@@ -1,13 +1,12 @@
 """Changes in the mean over instances: of results that depend on the clock, changed methods, times."""
 
-import math
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 
-from boundmark.reports.comparison.gates import BOUND, OBJECTIVE, Finding, Value, Verdict
+from boundmark.reports.comparison.gates import BOUND, OBJECTIVE, Finding, Verdict
 from boundmark.reports.comparison.pairs import Pairs, Thresholds
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
@@ -122,23 +121,17 @@ VALUES = (OBJECTIVE, BOUND)
 
 
 def clock_gate(pairs: Pairs, thresholds: Thresholds) -> list[tuple[PairedRatio, Finding | None]]:
-    """Return how costs and bounds that depend on the clock changed, and whether that is a finding.
+    """Return how costs and bounds that depend on the clock changed, and what that is a finding of.
 
-    A few instances say nothing of a method that was changed on purpose.
+    A method that was changed on purpose is judged by all its results, see `version_gate`.
     """
-    by_changed = pairs.timed[pairs.timed["changed"]]
-    changed = {*zip(*map(values_of, (by_changed["problem"], by_changed["method"])), strict=True)}
-    found = []
+    tasks, found = pairs.timed[~pairs.timed["changed"]], []
     for value in VALUES:
         for one in paired_ratios(
-            pairs.timed, pairs.repeats, value.column, value.noun, assumed=thresholds.clock_tolerance
+            tasks, pairs.repeats, value.column, value.noun, assumed=thresholds.clock_tolerance
         ):
-            tells = (one.problem, one.method) not in changed or (
-                one.instances >= thresholds.least_pairs
-            )
-            verdict = one.verdict(worse_up=value.worse_up) if tells else None
-            shown = one if tells else replace(one, low=math.nan, high=math.nan)
-            found.append((shown, _finding("clock", verdict, shown) if verdict else None))
+            verdict = one.verdict(worse_up=value.worse_up)
+            found.append((one, _finding("clock", verdict, one) if verdict else None))
     return found
 
 
@@ -179,21 +172,24 @@ def machine_change(base: RecordedRun, new: RecordedRun) -> float | None:
 def version_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
     """Yield the mean change of the results of each method with a new version.
 
-    Single tasks of such a method decide nothing. It is worse if the geometric mean of its
-    repeatable costs or bounds is, beyond the 95 % interval over instances and the tolerance.
+    Single tasks of such a method decide nothing. It is worse if the geometric mean of its costs or
+    bounds is, beyond the 95 % interval over instances and the tolerance.
     """
     tolerances = thresholds.objective_tolerance, thresholds.bound_tolerance
-    for (problem, method), tasks in pairs.both[pairs.both["changed"]].groupby(
-        ["problem", "method"]
-    ):
-        repeatable = tasks[tasks["repeatable"]]
+    changed = pairs.both[pairs.both["changed"]]
+    for (problem, method), tasks in changed.groupby(["problem", "method"]):
+        assumed = 0.0 if tasks["repeatable"].all() else thresholds.clock_tolerance
         parts: list[str] = []
         verdicts: set[Verdict | None] = set()
         for value, tolerance in zip(VALUES, tolerances, strict=True):
-            better, worse = _moves(repeatable, value)
+            base, new = tasks[f"{value.column}_base"], tasks[f"{value.column}_new"]
+            up, down = (int(one.fillna(False).sum()) for one in (new > base, new < base))
+            better, worse = (down, up) if value.worse_up else (up, down)
             if better or worse:
                 parts.append(f"{value.noun}: {better} better, {worse} worse")
-            for ratio in paired_ratios(repeatable, pairs.repeats, value.column, value.noun):
+            for ratio in paired_ratios(
+                tasks, pairs.repeats, value.column, value.noun, assumed=assumed
+            ):
                 if ratio.ratio != 1.0:
                     parts.append(ratio.sentence)
                 if ratio.instances >= thresholds.least_pairs:
@@ -202,19 +198,11 @@ def version_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
             ", ".join(map(str, sorted(set(values_of(tasks[f"method_version_{side}"])))))
             for side in ("base", "new")
         ]
-        told = "; ".join(parts) or "the same results"
         yield Finding(
             "version",
             "worse" if "worse" in verdicts else "better" if "better" in verdicts else "changed",
             str(problem),
             str(method),
             f"{method} {versions[0]} -> {versions[1]} ({problem})",
-            f"{told}; {count(len(repeatable), 'repeatable task')} of {len(tasks)}",
+            f"{'; '.join(parts) or 'the same results'}; {count(len(tasks), 'task')}",
         )
-
-
-def _moves(tasks: pd.DataFrame, value: Value) -> tuple[int, int]:
-    """Count the tasks whose value is better now, and those whose value is worse."""
-    base, new = tasks[f"{value.column}_base"], tasks[f"{value.column}_new"]
-    up, down = (int(one.fillna(False).sum()) for one in (new > base, new < base))
-    return (down, up) if value.worse_up else (up, down)

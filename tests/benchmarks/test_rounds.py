@@ -3,12 +3,14 @@
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 from chains import chain
 
+from boundmark.benchmarks import wall_clock
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.rounds import MethodPlan, Rounds, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
@@ -128,6 +130,28 @@ def test_immediate_methods_get_more_time_if_they_need_it(
         found[one.task.method] = one.task.time_limit_seconds
         search.take(one.task.method, None, None)
     assert found == limits
+
+
+@pytest.mark.parametrize(("took", "left"), [(30.0, 70.0), (500.0, 1.0)])
+def test_what_immediate_methods_take_counts_and_starting_processes_does_not(
+    monkeypatch: pytest.MonkeyPatch, took: float, left: float
+) -> None:
+    """The others have what is left of the limit, at least a second, from their first task on."""
+    now = [1000.0]
+    monkeypatch.setattr(wall_clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    plan = MethodPlan((MethodChoice.of("max-work"),), ((MethodChoice.of("memetic"),),))
+    options = SolvingOptions(plan, RunSettings(100.0, 2**30), WallClock(100.0, now[0]), 1)
+    begun: list[WallClock] = []
+    search = Rounds(NamedInstance("file", "chain", chain(5, 2)), plan, options, stored=NOTHING)
+    search.on_begin = begun.append
+    for _ in search.immediate_tasks():
+        now[0] += took
+    now[0] += 77.0
+    (task,) = search.tasks()
+    (clock,) = begun
+    assert search.clock.remaining() == pytest.approx(left)
+    assert task.task.time_limit_seconds == pytest.approx(max(left - clock.checking_seconds, 0.2))
+    assert clock.end_at == pytest.approx(now[0] + left + wall_clock.PATIENCE_SECONDS)
 
 
 def test_stopping_wakes_who_waits() -> None:

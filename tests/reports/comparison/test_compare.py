@@ -254,7 +254,7 @@ def test_single_tasks_of_a_changed_method_do_not_count(compared: Any) -> None:
     assert (summary.gate, summary.subject) == ("version", "brkga 1 -> 2 (pipeline)")
     assert summary.sentence == (
         "verified cost: 0 better, 1 worse; verified cost: 1.500 times that of BASE "
-        "(over 1 instance); 1 repeatable task of 1"
+        "(over 1 instance); 1 task"
     )
     assert (task.gate, task.subject) == ("objective", "zoo/a k=2, brkga, seed 1")
     assert "## Changed on purpose" in render_comparison(found)
