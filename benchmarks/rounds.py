@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROUND_FRACTION = 0.5
 
 # Time for each method that runs in the command's own process, and for all of them together before
-# the others begin, which have at least as much.
+# the others begin; shorter limits are all for the others.
 IMMEDIATE_SECONDS = 1.0
 
 # Least time for a method while any is left: quick ones need less.

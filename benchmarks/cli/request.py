@@ -430,5 +430,5 @@ def leave(common: "CommonAnswer") -> None:
     if common.interrupted:
         sys.exit(INTERRUPTED)
     if common.largest_ratio is None:
-        click.echo("A solution or a certified bound is missing; the notes say why.", err=True)
+        click.echo("A solution or a certified bound is missing.", err=True)
         sys.exit(NOTHING_FOUND)

@@ -273,7 +273,8 @@ def _summary(comparison: Comparison) -> str:
     named = f" (methods: {', '.join(methods)})" if methods else ""
     text = (
         f"{count(comparison.compared, 'task')} compared, {comparison.repeatable} of which did not "
-        f"depend on the clock in BASE: {count(len(worse), 'finding')} worse{named}, {len(better)} better."
+        f"depend on the clock in BASE: {count(len(worse), 'finding')} worse{named}, "
+        f"{len(better)} better."
     )
     return markdown_escaped(text)
 

@@ -1,4 +1,4 @@
-"""Changes in the mean over instances: of results that depend on the clock, changed methods, times."""
+"""Changes in the mean: of results that depend on the clock, of changed methods, and of times."""
 
 import statistics
 from collections.abc import Iterator

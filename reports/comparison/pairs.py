@@ -247,8 +247,10 @@ def _repeated(repeats: pd.DataFrame, share: float) -> pd.DataFrame:
     within = repeats["wall_seconds"] <= share * repeats["time_limit_seconds"]
     marked = repeats[["task_id", *RESULT]].assign(ok=ok, early=ok & within)
     groups = marked.groupby("task_id")
-    return groups[["ok", "early"]].all().assign(
-        runs=groups.size(), same=(groups[RESULT].nunique(dropna=False) == 1).all(axis=1)
+    return (
+        groups[["ok", "early"]]
+        .all()
+        .assign(runs=groups.size(), same=(groups[RESULT].nunique(dropna=False) == 1).all(axis=1))
     )
 
 

@@ -132,26 +132,30 @@ def test_immediate_methods_get_more_time_if_they_need_it(
     assert found == limits
 
 
-@pytest.mark.parametrize(("took", "left"), [(30.0, 70.0), (500.0, 1.0)])
+@pytest.mark.parametrize(
+    ("seconds", "took", "left"), [(100.0, 30.0, 70.0), (1.0, 0.9, 1.0), (100.0, 500.0, None)]
+)
 def test_what_immediate_methods_take_counts_and_starting_processes_does_not(
-    monkeypatch: pytest.MonkeyPatch, took: float, left: float
+    monkeypatch: pytest.MonkeyPatch, seconds: float, took: float, left: float | None
 ) -> None:
-    """The others have what is left of the limit, at least a second, from their first task on."""
+    """The others have what is left of the limit, all of a short one, from their first task on."""
     now = [1000.0]
     monkeypatch.setattr(wall_clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
     plan = MethodPlan((MethodChoice.of("max-work"),), ((MethodChoice.of("memetic"),),))
-    options = SolvingOptions(plan, RunSettings(100.0, 2**30), WallClock(100.0, now[0]), 1)
-    begun: list[WallClock] = []
+    settings, clock = RunSettings(seconds, 2**30), WallClock(seconds, now[0])
+    options = SolvingOptions(plan, settings, clock, 1)
     search = Rounds(NamedInstance("file", "chain", chain(5, 2)), plan, options, stored=NOTHING)
-    search.on_begin = begun.append
     for _ in search.immediate_tasks():
         now[0] += took
     now[0] += 77.0
-    (task,) = search.tasks()
-    (clock,) = begun
-    assert search.clock.remaining() == pytest.approx(left)
-    assert task.task.time_limit_seconds == pytest.approx(max(left - clock.checking_seconds, 0.2))
-    assert clock.end_at == pytest.approx(now[0] + left + wall_clock.PATIENCE_SECONDS)
+    tasks = [one.task for one in search.tasks()]
+    if left is None:
+        assert tasks == []
+        assert search.not_run() == [("memetic", "the time was up")]
+        return
+    assert search.clock.end_at == pytest.approx(now[0] + left + wall_clock.PATIENCE_SECONDS)
+    limit = left - clock.checking_seconds
+    assert [one.time_limit_seconds for one in tasks] == [pytest.approx(limit)]
 
 
 def test_stopping_wakes_who_waits() -> None:

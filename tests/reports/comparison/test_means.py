@@ -107,14 +107,14 @@ def test_early_results_that_differ_when_repeated_are_not_repeatable(run_of: Any)
 
 
 def test_what_base_always_ends_in_time_is_no_chance(run_of: Any) -> None:
-    """A task that used much of its time and now runs out of it fails, if BASE did not in repeats."""
+    """A task that used much of its time and now runs out of it fails if no repeat of BASE did."""
     gone = run_of("new", 1.0, status="timeout", wall_seconds=11.0)
     assert not says_same(compare_runs(run_of("base", 1.0, 1.0, **LATE), gone))
     assert says_same(compare_runs(run_of("once", 1.0, **LATE), gone))
 
 
 def test_a_run_named_twice_is_not_repeated(run_of: Any, tmp_path: Any) -> None:
-    """Its results are kept once; those of other runs are kept, too, and the latest are the tasks."""
+    """Its results are kept once; those of other runs are kept, too, the latest as the tasks."""
     run = run_of("base", 1.0, 1.12)
     keep_as_baseline([run, run], tmp_path / "twice.parquet")
     kept = read_run(tmp_path / "twice.parquet")
@@ -224,7 +224,8 @@ def test_a_verdict_is_about_the_whole_interval(stored: Any) -> None:
         for low, high in ((1.2, 1.3), (1.05, 1.3), (0.7, 0.8), (0.7, 0.95), (0.5, 2.0))
     ]
     up, down = (
-        [one.verdict(worse_up=worse_up, tolerance=0.1) for one in made] for worse_up in (True, False)
+        [one.verdict(worse_up=worse_up, tolerance=0.1) for one in made]
+        for worse_up in (True, False)
     )
     assert up == ["worse", None, "better", None, None]
     assert down == ["better", None, "worse", None, None]
