@@ -192,8 +192,7 @@ def version_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
             ):
                 if ratio.ratio != 1.0:
                     parts.append(ratio.sentence)
-                if ratio.instances >= thresholds.least_pairs:
-                    verdicts.add(ratio.verdict(worse_up=value.worse_up, tolerance=tolerance))
+                verdicts.add(ratio.verdict(worse_up=value.worse_up, tolerance=tolerance))
         versions = [
             ", ".join(map(str, sorted(set(values_of(tasks[f"method_version_{side}"])))))
             for side in ("base", "new")

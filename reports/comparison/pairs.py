@@ -33,7 +33,6 @@ class Thresholds:
     optimal_lost: int
     missing_tasks: str
     clock_tolerance: float
-    least_pairs: int
 
     def __post_init__(self) -> None:
         """Check every value.
@@ -43,7 +42,7 @@ class Thresholds:
         InvalidInputError
             If one is not what its name asks for.
         """
-        for name in ("solved_lost", "optimal_lost", "least_pairs"):
+        for name in ("solved_lost", "optimal_lost"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
                 raise InvalidInputError(f"{name} is {quoted(value)}; expected an integer, 0 up.")

@@ -73,6 +73,16 @@ def test_worse_and_slower_is_worse(run_of: Any, before: dict[str, float]) -> Non
     )
 
 
+@pytest.mark.parametrize("before", [EARLY, LATE])
+def test_a_new_version_that_is_worse_and_slower_is_worse(run_of: Any, before: Any) -> None:
+    """It is judged by the mean of all its results, by one finding."""
+    new = run_of("new", 1.11, method_version=2, **LATE)
+    found = compare_runs(run_of("base", 1.0, **before), new)
+    assert not says_same(found)
+    assert [one.gate for one in found.of("worse")] == ["version"]
+    assert "0 better, 8 worse; verified cost: 1.11" in found.of("worse")[0].sentence
+
+
 def test_the_clock_cannot_hide_a_single_instance(stored: Any, make_row: Any) -> None:
     """Nor can a suite of one task, which has no interval over instances."""
     row = make_row("a", instance="a", objective=100, **LATE)
