@@ -169,7 +169,8 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
     """
     left, right = _keyed(base.tasks), _keyed(new.tasks)
     given = values_of(left["params"])
-    left["params"] = _counterparts(left, right)
+    # Of the same type where there are no tasks.
+    left["params"] = pd.Series(_counterparts(left, right), left.index, left["params"].dtype)
     left["differs"] = [
         ", ".join(_differences(before, after))
         for before, after in zip(given, values_of(left["params"]), strict=True)

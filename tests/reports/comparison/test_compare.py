@@ -300,9 +300,11 @@ def test_nothing_in_common_is_no_success(stored: Any, run_rows: Any) -> None:
     base = read_run(stored("base", run_rows))
     other = [row | {"task_id": f"x{row['task_id']}", "method": "other"} for row in run_rows]
     assert compare_runs(base, read_run(stored("other", other))).exit_code == 3
-    empty = compare_runs(base, read_run(stored("empty", [])))
+    empty_run = read_run(stored("empty", []))
+    empty = compare_runs(base, empty_run)
     assert empty.exit_code == 3
     assert any("NEW" in note and "holds no results" in note for note in empty.notes)
+    assert compare_runs(read_run(stored("none", [])), empty_run).exit_code == 3
     nothing = {"status": "crashed", "objective": None, "bound_certified": None}
     failed = [row | nothing for row in run_rows]
     both = compare_runs(read_run(stored("f1", failed)), read_run(stored("f2", failed)))
