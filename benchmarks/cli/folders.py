@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress
-from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH
+from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH, PERCENT
 
 if TYPE_CHECKING:
     from boundmark.reports.query import Answer
@@ -185,7 +185,7 @@ def _text(value: Any) -> str:
     "worst findings for a comment on a change, into this folder.",
 )  # fmt: skip
 @click.option(
-    "--slower", metavar="PERCENT", type=click.FloatRange(min=0, max=1e6),
+    "--slower", metavar="PERCENT", type=PERCENT,
     help="Also count a method as worse that takes longer by more than this, in the mean over "
     "instances.",
 )  # fmt: skip
