@@ -59,7 +59,7 @@ class Answer:
     seconds
         Wall time of the command so far.
     failures
-        A sentence for each method that did not finish.
+        A sentence for each method that did not finish, or that found nothing where that matters.
     warnings
         What was taken for granted, as sentences.
     interrupted

@@ -212,7 +212,12 @@ def own_method(function: Callable[..., Any] | Method, problem: str) -> Method:
 
     def run(instance: Instance, budget: Budget, seed: int, progress: Progress) -> None:
         if takes == STREAMING:
-            function(instance, budget, seed, _Reading(instance, progress))
+            found = function(instance, budget, seed, _Reading(instance, progress))
+            if found is not None:
+                raise InvalidInputError(
+                    f"{name} takes progress and returns {quoted(found, 40)}; expected "
+                    "progress.solution(...) for each solution, and nothing returned."
+                )
         else:
             progress.solution(_as_solution(instance, function(instance)))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROUND_FRACTION = 0.5
 
 # Time for each method that runs in the command's own process, and for all of them together before
-# the others begin.
+# the others begin; shorter limits are all for the others.
 IMMEDIATE_SECONDS = 1.0
 
 # Least time for a method while any is left: quick ones need less.
@@ -172,7 +172,8 @@ class Rounds:
     tried
         Names of those that have been started or were stored.
     clock
-        The time that all rounds share; it begins anew with the first task.
+        The time that immediate methods and all rounds share; it stands still from the last of the
+        former to the first task of the latter.
     on_begin
         Called with the clock then.
     why_stopped
@@ -193,7 +194,7 @@ class Rounds:
         self._source = source
         self._immediate, self._rounds = plan.immediate, plan.rounds
         self._done: list[MethodChoice] = []
-        self._immediate_seconds = 0.0
+        self._immediate_seconds = self._spent = 0.0
         self._settings = options.settings
         self.clock = options.clock
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
@@ -238,12 +239,13 @@ class Rounds:
         for choice in self._immediate:
             limit = min(IMMEDIATE_SECONDS, self.clock.seconds)
             if self.is_proven or self.why_stopped:
-                return
+                break
             if self._immediate_seconds >= IMMEDIATE_SECONDS:
                 self._postpone(choice)
             elif not self._is_known(choice, limit):
                 self.tried.append(choice.method.name)
                 yield self._planned(choice, limit)
+        self._spent = min(self.clock.spent(), max(0.0, self.clock.seconds - IMMEDIATE_SECONDS))
 
     def tasks(self) -> Iterator[PlannedTask]:
         """Yield tasks; waits for the end of those that run where a round has to be over."""
@@ -266,7 +268,7 @@ class Rounds:
     def finished(self, planned: PlannedTask, outcome: Outcome) -> None:
         """Note an outcome; an immediate method whose time was too short gets more in round 1."""
         if self.round == 0:
-            self._immediate_seconds += outcome.wall_seconds
+            self._immediate_seconds += outcome.wall_seconds + outcome.verify_seconds
             for choice in self._immediate:
                 if choice.method.name == planned.task.method:
                     if outcome.status == "timeout" or _found_nothing_in_time(outcome):
@@ -299,7 +301,7 @@ class Rounds:
     def _next(self) -> PlannedTask | None:
         with self._changed:
             if self.round == 0 and not self.why_stopped:
-                self.clock = self.clock.begun_anew()
+                self.clock = self.clock.begun_anew(self._spent)
                 self.on_begin(self.clock)
             while not self.why_stopped:
                 if self._waiting:

@@ -46,8 +46,8 @@ def solve(
     Nothing is run if the library has the optimum and its proof, and neither methods nor a folder
     are asked for. Else immediate methods come first, in this process, so that there is an answer
     whatever else the machine does. If they do not prove an optimum, processes for the others are
-    started, and the clock begins anew when these are ready: how long they take to start says
-    nothing about the instance.
+    started, and the clock goes on when these are ready: how long they take to start says nothing
+    about the instance, nor does what came before the search.
 
     Methods that still run when the optimum is proven are ended. Ctrl-C ends all that run; what they
     have found by then counts.
@@ -57,6 +57,7 @@ def solve(
     given
         A solution that the user has, which is as good as one that a method has found.
     """
+    options = replace(options, clock=options.clock.begun_anew())
     known = None
     if options.library is not None:
         known = known_results(options.library, source.instance, options.clock.seconds)
@@ -88,7 +89,7 @@ def solve(
             folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
             with _keeping(source, folder, ended):
                 pass
-    answer = _best(source, results, rounds.immediate_names, rounds.clock.spent())
+    answer = _best(source, results, rounds.immediate_names, options.methods, rounds.clock.spent())
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
     answer = _with_claims(answer, results)
@@ -224,6 +225,11 @@ class _Result:
     solution: Callable[[], dict[str, Any] | None]
     certificate: Callable[[], dict[str, Any] | None]
 
+    @property
+    def found_nothing(self) -> bool:
+        """Whether there is neither a solution nor a bound of any sort."""
+        return self.objective is self.bound is self.claimed is None
+
     @classmethod
     def of_outcome(cls, outcome: Outcome) -> "_Result":
         """Return the result of a task that this process has run."""
@@ -272,7 +278,11 @@ def _stored_results(source: NamedInstance, folder: Path, tried: Collection[str])
 
 
 def _best(
-    source: NamedInstance, results: Sequence[_Result], immediate: Collection[str], seconds: float
+    source: NamedInstance,
+    results: Sequence[_Result],
+    immediate: Collection[str],
+    asked: Collection[str],
+    seconds: float,
 ) -> Answer:
     """Return the best of some results, by the rule of `reports.tables.rows.best_rows`.
 
@@ -280,7 +290,11 @@ def _best(
     ----------
     immediate
         Names of methods that were run on trial: that they do not suit the instance is no failure.
+    asked
+        Names of methods that the user asked for: that they found nothing is said. So it is of all
+        where none found anything.
     """
+    is_empty = all(one.found_nothing for one in results)
     solved = min(
         (one for one in results if one.objective is not None),
         key=lambda one: (one.objective, one.wall_seconds, one.method),
@@ -291,13 +305,17 @@ def _best(
         key=lambda one: (-(one.bound or 0), one.wall_seconds, one.method),
         default=None,
     )
-    failed = [
-        one
-        for one in {one.method: one for one in results}.values()
-        if one.status != "ok"
-        and one.detail != ended_because(PROVEN)
-        and not (one.method in immediate and one.status in UNSUITABLE)
-    ]
+    notes = []
+    for one in {one.method: one for one in results}.values():
+        is_unsuitable = one.method in immediate and one.status in UNSUITABLE
+        if one.status == "ok":
+            if one.found_nothing and (is_empty or one.method in asked):
+                notes.append(
+                    f"{one.method}: ran for {one.wall_seconds:.1f} s and reported neither a "
+                    "solution nor a bound"
+                )
+        elif is_empty or not (is_unsuitable or one.detail == ended_because(PROVEN)):
+            notes.append(f"{one.method}: {one.status}: {one.detail}")
     return Answer(
         source=source,
         objective=solved.objective if solved else None,
@@ -307,7 +325,7 @@ def _best(
         method=solved.method if solved else None,
         bound_method=bounded.method if bounded else None,
         seconds=seconds,
-        failures=tuple(f"{one.method}: {one.status}: {one.detail}" for one in failed),
+        failures=tuple(notes),
         warnings=warnings_about(source),
     )
 

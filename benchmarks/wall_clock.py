@@ -1,13 +1,7 @@
-"""Share a command's wall time between methods and checks."""
+"""Share a search's wall time between methods and checks."""
 
-import os
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-
-# Whether this process is the command; a program that calls it has begun long before.
-is_whole_process = False
-
 
 # Time kept for checking what methods have found: a fraction of all, and at most so much.
 CHECKING_FRACTION = 0.15
@@ -22,7 +16,7 @@ PATIENCE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class WallClock:
-    """Wall time of a command, from when it started.
+    """Wall time of a search, from when it started.
 
     Attributes
     ----------
@@ -34,13 +28,6 @@ class WallClock:
 
     seconds: float
     started: float = field(default_factory=time.monotonic)
-
-    @classmethod
-    def of_command(cls, seconds: float) -> "WallClock":
-        """Return the clock of the command that runs, from when its process began."""
-        if not is_whole_process:
-            return cls(seconds)
-        return cls(seconds, time.monotonic() - process_age())
 
     @property
     def checking_seconds(self) -> float:
@@ -54,15 +41,15 @@ class WallClock:
 
     @property
     def end_at(self) -> float:
-        """Time at which the command ends, whether all is checked or not, by `time.monotonic()`."""
+        """Time at which the search ends, whether all is checked or not, by `time.monotonic()`."""
         return self.started + self.seconds + PATIENCE_SECONDS
 
-    def begun_anew(self) -> "WallClock":
-        """Return the clock with all its time, from now on."""
-        return replace(self, started=time.monotonic())
+    def begun_anew(self, spent: float = 0.0) -> "WallClock":
+        """Return the clock with all its time, but what was spent before, from now on."""
+        return replace(self, started=time.monotonic() - spent)
 
     def spent(self) -> float:
-        """Return the seconds since the command started."""
+        """Return the seconds since the search started."""
         return time.monotonic() - self.started
 
     def remaining(self) -> float:
@@ -72,15 +59,3 @@ class WallClock:
     def for_methods(self) -> float:
         """Return the seconds that methods may still use, 0.0 if only checking may go on."""
         return max(0.0, self.remaining() - self.checking_seconds)
-
-
-def process_age() -> float:
-    """Return the seconds since this process was started, to a hundredth.
-
-    Both times count from when the machine started; the time of day when that was is known to the
-    second only.
-    """
-    # The 22nd field; the second, the program's name, may hold blanks and parentheses.
-    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-    started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)

@@ -143,7 +143,7 @@ def _write(process: "subprocess.Popen[bytes]", instance: Instance) -> None:
 
 def _lines(stream: IO[bytes], budget: "Budget") -> Iterator[bytes]:
     """Yield the lines of a stream as they come, until its end or that of the time."""
-    waiting = b""
+    waiting, is_first = bytearray(), True
     while not budget.is_spent():
         ready, _, _ = select.select([stream], [], [], max(0.0, min(0.1, budget.remaining())))
         if not ready:
@@ -152,14 +152,23 @@ def _lines(stream: IO[bytes], budget: "Budget") -> Iterator[bytes]:
         content = read(2**16)
         if not content:
             if waiting:
-                yield waiting
+                yield bytes(waiting)
             return
-        *lines, waiting = (waiting + content).split(b"\n")
+        *lines, rest = content.split(b"\n")
+        for line in lines:
+            yield bytes(waiting + line)
+            waiting.clear()
+            is_first = False
+        waiting += rest
         if len(waiting) > LONGEST_LINE:
             raise BoundmarkError(
                 f"a line has more than {LONGEST_LINE:,} characters; expected a solution."
             )
-        yield from lines
+    if waiting and is_first:
+        raise BoundmarkError(
+            f"it had written {len(waiting):,} characters and no end of a line when its time was "
+            "up; expected a JSON object on each line."
+        )
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

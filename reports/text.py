@@ -6,24 +6,31 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import pandas as pd
-
 MISSING = "–"
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or isinstance(value, int | float | str):
+        return value is None or value != value
+    # Takes as long to import as many a search.
+    import pandas as pd
+
+    return bool(pd.isna(value))
 
 
 def text(value: Any) -> str:
     """Return a text, empty where it is missing."""
-    return "" if pd.isna(value) else str(value)
+    return "" if _is_missing(value) else str(value)
 
 
 def integer(value: Any) -> str:
     """Return an integer with thousands separators."""
-    return MISSING if pd.isna(value) else f"{int(value):,}"
+    return MISSING if _is_missing(value) else f"{int(value):,}"
 
 
 def decimal(value: Any, digits: int) -> str:
     """Return a number with a fixed number of decimals."""
-    return MISSING if pd.isna(value) else f"{value:,.{digits}f}"
+    return MISSING if _is_missing(value) else f"{value:,.{digits}f}"
 
 
 def amount(value: float) -> str:
@@ -34,7 +41,7 @@ def amount(value: float) -> str:
 
 def percent(ratio: Any) -> str:
     """Return a ratio such as 0.032 in percent with one decimal, without the sign %."""
-    if pd.isna(ratio):
+    if _is_missing(ratio):
         return MISSING
     if 0 < ratio < 0.0005:
         return "<0.1"
@@ -43,14 +50,14 @@ def percent(ratio: Any) -> str:
 
 def seconds(value: Any) -> str:
     """Return seconds with three decimals."""
-    if pd.isna(value):
+    if _is_missing(value):
         return MISSING
     return "<0.001" if 0 < value < 0.0005 else f"{value:,.3f}"
 
 
 def size(value: Any) -> str:
     """Return bytes in GiB, or in MiB below one."""
-    if pd.isna(value):
+    if _is_missing(value):
         return MISSING
     gib = float(value) / 2**30
     return f"{gib:.3g} GiB" if gib >= 1 else f"{gib * 1024:.3g} MiB"
@@ -63,7 +70,7 @@ def count(number: int, singular: str, plural: str | None = None) -> str:
 
 def plain(value: Any) -> str:
     """Return a number without superfluous zeros: 20, 0.5."""
-    if pd.isna(value):
+    if _is_missing(value):
         return MISSING
     return f"{value:g}" if math.isfinite(value) else str(value)
 
@@ -71,7 +78,7 @@ def plain(value: Any) -> str:
 def natural_order(names: Iterable[str]) -> list[str]:
     """Return the distinct names, sorted with numbers by value: random-100 before random-10000."""
     # To go through a column of text one by one takes long.
-    distinct = names.unique() if isinstance(names, pd.Series) else names
+    distinct = names.unique() if hasattr(names, "unique") else names
     return sorted(set(distinct), key=_key)
 
 

@@ -97,7 +97,7 @@ def evaluate(
             raise click.UsageError("--noise is for one costs; expected one --costs and --device.")
         _evaluate_for_all(model, solution, bounds, max_gap, request)
         return
-    clock = WallClock.of_command(settings.time_limit_seconds)
+    clock = WallClock(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, *request.source)
     noisy = robustness(given, noise, number, baseline) if noise else None
     answer, files = _answer(given, bounds, request, clock)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.cli.checks import check_progress
-from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH
+from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH, PERCENT
 
 if TYPE_CHECKING:
     from boundmark.reports.query import Answer
@@ -184,15 +184,25 @@ def _text(value: Any) -> str:
     help="Also write comparison.md, comparison.json, and summary.md, which has the verdict and the "
     "worst findings for a comment on a change, into this folder.",
 )  # fmt: skip
+@click.option(
+    "--slower", metavar="PERCENT", type=PERCENT,
+    help="Also count a method as worse that takes longer by more than this, in the mean over "
+    "instances.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of Markdown.")
 def compare(
-    base: Path, new: Path, thresholds: Path | None, out: Path | None, as_json: bool
+    base: Path,
+    new: Path,
+    thresholds: Path | None,
+    out: Path | None,
+    slower: float | None,
+    as_json: bool,
 ) -> None:
     """Say whether the run NEW is better or worse than the run BASE.
 
     Both are results folders, or files that `boundmark baseline` wrote. Verified costs, certified
-    bounds, failures and solved counts decide; times are only reported. The exit code is 0 if NEW is
-    the same or better, 1 if it is worse, and 3 if nothing could be compared. As in reports, the
+    bounds, failures and solved counts decide; times only with --slower. The exit code is 0 if NEW
+    is the same or better, 1 if it is worse, and 3 if nothing could be compared. As in reports, the
     checker sees the best documents of each instance of a folder.
 
     A task that differs in parameters only, as where a default was changed, is compared and named;
@@ -213,7 +223,7 @@ def compare(
             base_run = read_run(base, on_check)
         with check_progress() as on_check:
             new_run = read_run(new, on_check)
-        found = compare_runs(base_run, new_run, limits)
+        found = compare_runs(base_run, new_run, limits, slower)
     finally:
         gc.enable()
     texts = {
@@ -230,22 +240,28 @@ def compare(
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=PATH)
+@click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=PATH)
 @click.argument("file", type=FILE)
-def baseline(directory: Path, file: Path) -> None:
+def baseline(directories: tuple[Path, ...], file: Path) -> None:
     """Store what `boundmark compare` needs of a run in one file.
 
-    DIR is the run's results folder, FILE the Parquet file to write. Of methods that have changed
-    since the run began, only the newest version counts. As in reports, the checker sees the best
-    documents of each instance; if it rejects one, nothing is written.
+    DIR is the run's results folder, FILE the Parquet file to write. Several folders are repeats of
+    one run: where their results differ, NEW is worse only if it differs more. Of methods that have
+    changed since the run began, only the newest version counts. As in reports, the checker sees the
+    best documents of each instance; if it rejects one, nothing is written.
     """
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.comparison import read_run
     from boundmark.reports.comparison.recorded_run import keep_as_baseline
 
-    with check_progress() as on_check:
-        run = read_run(directory, on_check)
-    keep_as_baseline(run, file)
+    runs = []
+    for directory in directories:
+        with check_progress() as on_check:
+            runs.append(read_run(directory, on_check))
+    keep_as_baseline(runs, file)
     kept = read_run(file)
     size = file.stat().st_size
-    echo(f"{file}: {len(kept.tasks):,} tasks of {kept.label.short}, {size:,} bytes")
+    echo(
+        f"{file}: {len(kept.tasks):,} tasks of {kept.label.short}, {len(kept.repeats):,} results, "
+        f"{size:,} bytes"
+    )

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from boundmark.benchmarks import wall_clock
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.folders import baseline, compare, merge, query, verify
@@ -36,8 +35,7 @@ class _Group(click.Group):
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as the command of a process: its time includes that of starting Python."""
-        wall_clock.is_whole_process = True
+        """Run as the command of a process, which SIGTERM ends gently."""
         with heeding_sigterm():
             return super().__call__(*args, **kwargs)
 

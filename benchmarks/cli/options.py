@@ -52,6 +52,7 @@ class _PositiveNumber(click.FloatRange):
 
 
 SECONDS = _PositiveNumber(LONGEST_SECONDS)
+PERCENT = _PositiveNumber(10**6)
 GIBIBYTES = _PositiveNumber(LARGEST_GIB)
 
 

@@ -193,8 +193,8 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--time-limit", type=SECONDS, default=60.0,
             show_default=True, metavar="SECONDS",
-            help="Wall-clock limit of the search, checks included; begins when the methods are "
-            "imported.",
+            help="Wall-clock limit of the search, checks included; reading the model and importing "
+            "methods come before.",
         ),
         click.option(
             "--memory-limit", type=GIBIBYTES, default=4.0,
@@ -430,5 +430,5 @@ def leave(common: "CommonAnswer") -> None:
     if common.interrupted:
         sys.exit(INTERRUPTED)
     if common.largest_ratio is None:
-        click.echo("A solution or a certified bound is missing; the notes say why.", err=True)
+        click.echo("A solution or a certified bound is missing.", err=True)
         sys.exit(NOTHING_FOUND)

@@ -94,7 +94,7 @@ def solve(
         _solve_several(model, given, request)
         return
     request = replace(request, parameters=request.several()[0])
-    clock = WallClock.of_command(settings.time_limit_seconds)
+    clock = WallClock(settings.time_limit_seconds)
     if tool is not None:
         request = _with_rules_of(tool, model, request)
     own = None

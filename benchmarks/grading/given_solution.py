@@ -26,7 +26,6 @@ from boundmark.problems.files import naming
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.noise import Lead, Noise, lead_over
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
-from boundmark.reports.report import report_of
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
 
@@ -323,6 +322,9 @@ def _baseline(instance: Instance, against: str | None) -> tuple[str, Any]:
         if solution is None:
             raise InvalidInputError(f"{against} finds no solution to hold the given one against.")
         return against, solution
+    # Imports all tables of reports.
+    from boundmark.reports.report import report_of
+
     names = report_of(instance.problem)[0].baselines
     for name in names:
         solution = _solution(known[name], instance)

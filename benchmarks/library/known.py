@@ -3,7 +3,7 @@
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boundmark.benchmarks.answer import LIBRARY, Answer, warnings_about
 from boundmark.benchmarks.library.entry import Entry, Find
@@ -12,7 +12,9 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance
-from boundmark.reports.stored.file_cache import Accepted
+
+if TYPE_CHECKING:
+    from boundmark.reports.stored.file_cache import Accepted
 
 # Largest part of a search's time limit that checking a certificate of the library may take.
 CHECK_PART = 0.25
@@ -91,6 +93,9 @@ def known_results(
 def _checked(
     library: Library, entry: Entry, instance: Instance, most_seconds: float
 ) -> KnownResults | None:
+    # Imports pandas, which most searches can do without.
+    from boundmark.reports.stored.file_cache import Accepted
+
     documents = library.documents(entry)
     accepted = Accepted()
     solution = certificate = None
@@ -127,7 +132,7 @@ def _document(documents: dict[str, bytes], find: Find) -> dict[str, Any]:
 
 
 def _check(
-    accepted: Accepted, instance: Instance, find: Find, sort: str, document: dict[str, Any]
+    accepted: "Accepted", instance: Instance, find: Find, sort: str, document: dict[str, Any]
 ) -> None:
     """Let the checker see a document, unless it is known to accept it.
 

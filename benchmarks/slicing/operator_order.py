@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.grading import instance_and_solution
 from boundmark.benchmarks.model import load, named_instance
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods
@@ -66,6 +65,8 @@ def _found(
             raise InvalidInputError(
                 f"--order is {quoted(order)}; expected a file, or one of {known}."
             )
+        from boundmark.benchmarks.grading import instance_and_solution
+
         given = instance_and_solution(model, path, METRIC, "ordering", None, dims)
         ordered: Any = given.source.instance
         return ordered.graph.names, list(given.document["order"]), order

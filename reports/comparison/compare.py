@@ -1,4 +1,4 @@
-"""Compares two runs: gates on facts decide; times and clock-bound results are advice."""
+"""Compares two runs: results decide, one by one or in the mean, and times if that is asked for."""
 
 import json
 from collections import Counter
@@ -10,14 +10,6 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.comparison.advice import (
-    Machine,
-    PairedRatio,
-    advice,
-    clock_ratios,
-    time_ratios,
-    version_gate,
-)
 from boundmark.reports.comparison.gates import (
     Evidence,
     Finding,
@@ -30,6 +22,13 @@ from boundmark.reports.comparison.gates import (
     parameter_gate,
     solved_gate,
     verification_gate,
+)
+from boundmark.reports.comparison.means import (
+    PairedRatio,
+    clock_gate,
+    machine_change,
+    slower_gate,
+    version_gate,
 )
 from boundmark.reports.comparison.pairs import Pairs, Thresholds, default_thresholds, pair_tasks
 from boundmark.reports.comparison.recorded_run import RecordedRun
@@ -55,14 +54,14 @@ class Comparison:
     compared
         Tasks of which at least one run knows anything, and both have it.
     repeatable
-        Those of them whose results did not depend on the clock.
+        Those of them whose results in BASE did not depend on the clock.
     only_base, only_new
         Tasks that only one run has.
     findings
         Those that make NEW worse first, the largest changes before others, then those of methods
         that were changed on purpose, then advice, then what is better.
     ratios
-        By method, of times and of results that depend on the clock.
+        By method, of results that depend on the clock.
     notes
         What a reader has to know, as sentences.
     """
@@ -125,22 +124,27 @@ class Comparison:
 
 
 def compare_runs(
-    base: RecordedRun, new: RecordedRun, thresholds: Thresholds | None = None
+    base: RecordedRun,
+    new: RecordedRun,
+    thresholds: Thresholds | None = None,
+    slower: float | None = None,
 ) -> Comparison:
-    """Compare two runs, task by task.
+    """Compare two runs, task by task and in the mean.
 
     Parameters
     ----------
     thresholds
         Beyond which NEW counts as worse; those of `compare.toml` if left out.
+    slower
+        Percent by which a method may take longer; None if times do not count.
     """
     thresholds = thresholds or default_thresholds()
-    pairs, machine = pair_tasks(base, new, thresholds), Machine.of(base, new)
-    times, clock = time_ratios(pairs, machine, thresholds), clock_ratios(pairs)
+    pairs, machine = pair_tasks(base, new, thresholds), machine_change(base, new)
+    clock = clock_gate(pairs, thresholds)
     findings = [
         *verification_gate(new),
         *consistency_gate(base, new),
-        *failure_gate(pairs, thresholds),
+        *failure_gate(pairs),
         *version_gate(pairs, thresholds),
         *objective_gate(pairs, thresholds),
         *bound_gate(pairs, thresholds),
@@ -148,8 +152,8 @@ def compare_runs(
         *optimal_gate(pairs, thresholds),
         *missing_gate(pairs, thresholds),
         *parameter_gate(pairs),
-        *advice(clock, thresholds.clock_tolerance, thresholds.least_pairs, "clock"),
-        *advice(times, thresholds.time_tolerance, thresholds.least_pairs, "time"),
+        *(finding for _, finding in clock if finding is not None),
+        *(() if slower is None else slower_gate(pairs, machine or 1.0, slower / 100)),
     ]
     known = _known(pairs.both)
     return Comparison(
@@ -162,8 +166,8 @@ def compare_runs(
         only_base=len(pairs.only_base),
         only_new=len(pairs.only_new),
         findings=tuple(_ordered(findings)),
-        ratios=(*times, *clock),
-        notes=tuple(_notes(base, new, pairs, machine)),
+        ratios=tuple(ratio for ratio, _ in clock),
+        notes=(*_notes(base, new, pairs), *([] if slower is None else [_machine(machine)])),
     )
 
 
@@ -184,7 +188,7 @@ def _ordered(findings: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs, machine: Machine) -> Iterable[str]:
+def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs) -> Iterable[str]:
     for name, run in (("BASE", base), ("NEW", new)):
         if run.tasks.empty:
             yield f"{name} ({run.path}) holds no results."
@@ -203,7 +207,18 @@ def _notes(base: RecordedRun, new: RecordedRun, pairs: Pairs, machine: Machine) 
                 f"Tasks that only {name} has: {len(one)} ({told}). They were not compared; if the "
                 "suite was changed on purpose, refresh the baseline."
             )
-    yield str(machine)
+
+
+def _machine(change: float | None) -> str:
+    if change is None:
+        return (
+            "The speed of the machine is not known, because one of the runs did not take the "
+            "reference task: times compare on equal machines only."
+        )
+    return (
+        f"The reference task, which never changes, took {change:.3g} times as long in NEW as in "
+        "BASE (medians of CPU seconds); ratios of times are divided by that."
+    )
 
 
 # Of each verdict; JSON has all of them.
@@ -257,8 +272,9 @@ def _summary(comparison: Comparison) -> str:
     methods = sorted({finding.method for finding in worse if finding.method})
     named = f" (methods: {', '.join(methods)})" if methods else ""
     text = (
-        f"{count(comparison.compared, 'task')} compared, of which {comparison.repeatable} did not "
-        f"depend on the clock: {count(len(worse), 'finding')} worse{named}, {len(better)} better."
+        f"{count(comparison.compared, 'task')} compared, {comparison.repeatable} of which did not "
+        f"depend on the clock in BASE: {count(len(worse), 'finding')} worse{named}, "
+        f"{len(better)} better."
     )
     return markdown_escaped(text)
 
@@ -320,13 +336,14 @@ def _ratios(ratios: Sequence[PairedRatio]) -> Iterable[str]:
             one.method,
             one.what,
             str(one.instances),
+            f"{percent(one.spread - 1)} %",
             f"{one.ratio:.3f}",
             f"{one.low:.3f} to {one.high:.3f}" if one.low == one.low else MISSING,
         )
         for one in ratios
     ]
-    head = ("problem", "method", "NEW / BASE of", "n", "geometric mean", "95 % interval")
-    return ["## Ratios in the mean", "", *_table(head, rows)]
+    head = ("problem", "method", "NEW / BASE of", "n", "BASE varies by", "mean", "95 % interval")
+    return ["## Results that depend on the clock", "", *_table(head, rows)]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

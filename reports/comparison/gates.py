@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from boundmark.reports.comparison.pairs import Pairs, Thresholds, ended_early
+from boundmark.reports.comparison.pairs import Pairs, Thresholds
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.tables.rows import best_rows, values_of
 from boundmark.reports.text import count, integer
@@ -174,20 +174,19 @@ RANKS = {"ok": 0, "unsupported": 1}
 FAILED = 2
 
 
-def failure_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
+def failure_gate(pairs: Pairs) -> Iterator[Finding]:
     """Yield the tasks that fail in one run only.
 
     A task that used much of its time before may have run out of it by chance: that is advice.
     """
     both = pairs.both[pairs.both["status_base"] != pairs.both["status_new"]]
-    early = ended_early(both, "base", thresholds.repeatable_share)
-    for row, was_early in zip(both.to_dict("records"), early, strict=True):
+    for row in both.to_dict("records"):
         before, after = row["status_base"], row["status_new"]
         step = RANKS.get(after, FAILED) - RANKS.get(before, FAILED)
         if step == 0:
             continue
         verdict: Verdict = "worse" if step > 0 else "better"
-        if step > 0 and after == "timeout" and not was_early:
+        if step > 0 and after == "timeout" and not row["is_sure"]:
             verdict = "advice"
         detail = row["status_detail_new"]
         said = f" ({detail})" if step > 0 and isinstance(detail, str) and detail else ""
@@ -302,16 +301,13 @@ def solved_gate(pairs: Pairs, thresholds: Thresholds) -> Iterator[Finding]:
     If all that is lost came from tasks that used much of their time before, they may have run out
     of it by chance: that is advice.
     """
-    values = [f"{column}_{side}" for column, _ in DELIVERED for side in ("base", "new")]
-    both = pairs.both[["problem", "method", "instance_sha256", *values]]
-    both = both.assign(early=ended_early(pairs.both, "base", thresholds.repeatable_share))
-    for (problem, method), tasks in both.groupby(["problem", "method"]):
+    for (problem, method), tasks in pairs.both.groupby(["problem", "method"]):
         for column, what in DELIVERED:
             before, after = (_delivered(tasks, f"{column}_{side}") for side in ("base", "new"))
             found = _counted(before, after, thresholds.solved_lost, f"instances with {what}")
             if found:
                 verdict, sentence = found
-                in_time = _delivered(tasks[tasks["early"]], f"{column}_base")
+                in_time = _delivered(tasks[tasks["is_sure"]], f"{column}_base")
                 if verdict == "worse" and not (before - after) & in_time:
                     verdict = "advice"
                 yield Finding(

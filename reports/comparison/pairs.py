@@ -33,9 +33,6 @@ class Thresholds:
     optimal_lost: int
     missing_tasks: str
     clock_tolerance: float
-    time_tolerance: float
-    least_seconds: float
-    least_pairs: int
 
     def __post_init__(self) -> None:
         """Check every value.
@@ -45,13 +42,12 @@ class Thresholds:
         InvalidInputError
             If one is not what its name asks for.
         """
-        for name in ("solved_lost", "optimal_lost", "least_pairs"):
+        for name in ("solved_lost", "optimal_lost"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
                 raise InvalidInputError(f"{name} is {quoted(value)}; expected an integer, 0 up.")
         for name in (
             "repeatable_share", "objective_tolerance", "bound_tolerance", "clock_tolerance",
-            "time_tolerance", "least_seconds",
         ):  # fmt: skip
             value = getattr(self, name)
             if type(value) not in (int, float) or not 0 <= value < math.inf:
@@ -126,6 +122,9 @@ LIKE = [name for name in KEY if name != "params"]
 # By what people call a task; its instance may have changed, and its limits.
 NAME = ["problem", "dataset", "instance", "device", "parameters", "method", "seed"]
 
+# What a task finds.
+RESULT = ["objective", "bound_certified"]
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -134,16 +133,20 @@ class Pairs:
     Attributes
     ----------
     both
-        One row per task that both have: the columns of `KEY`, `label`, `repeatable`, `changed` (the
-        versions of the method differ), `differs` (parameters with another value, in words), and all
-        other columns of the results twice, as `<column>_base` and `<column>_new`.
+        One row per task that both have: the columns of `KEY`, `label`, `is_sure` (BASE does not end
+        otherwise by chance), `repeatable` (the results of BASE do not depend on the clock),
+        `changed` (the versions of the method differ), `differs` (parameters with another value, in
+        words), and all other columns of the results twice, as `<column>_base` and `<column>_new`.
     only_base, only_new
         The tasks that only one has, with `label` and `why`.
+    repeats
+        All rows of BASE, see `RecordedRun`.
     """
 
     both: pd.DataFrame
     only_base: pd.DataFrame
     only_new: pd.DataFrame
+    repeats: pd.DataFrame
 
     @cached_property
     def repeatable(self) -> pd.DataFrame:
@@ -166,7 +169,8 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
     """
     left, right = _keyed(base.tasks), _keyed(new.tasks)
     given = values_of(left["params"])
-    left["params"] = _counterparts(left, right)
+    # Of the same type where there are no tasks.
+    left["params"] = pd.Series(_counterparts(left, right), left.index, left["params"].dtype)
     left["differs"] = [
         ", ".join(_differences(before, after))
         for before, after in zip(given, values_of(left["params"]), strict=True)
@@ -179,14 +183,17 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
         )
     ]
     both = both.drop(columns=["label_base", "label_new"])
+    again = _repeated(base.repeats, thresholds.repeatable_share).loc[both["task_id_base"]]
+    both["is_sure"] = (again["early"] | (again["ok"] & (again["runs"] > 1))).to_numpy()
+    # Where NEW has failed, the failure says all.
     both["repeatable"] = (
-        ended_early(both, "base", thresholds.repeatable_share)
-        & ended_early(both, "new", thresholds.repeatable_share)
+        (again["early"] & again["same"]).to_numpy()
+        & (both["status_new"] == "ok")
         & ~both["method"].isin(thresholds.clock_methods)
     )
     versions = both["method_version_base"], both["method_version_new"]
     both["changed"] = versions[0].ne(versions[1]).fillna(False).astype(bool)
-    return Pairs(both, _unpaired(left, right), _unpaired(right, left))
+    return Pairs(both, _unpaired(left, right), _unpaired(right, left), base.repeats)
 
 
 def _counterparts(left: pd.DataFrame, right: pd.DataFrame) -> list[str]:
@@ -231,16 +238,20 @@ def _differences(before: str, after: str) -> list[str]:
     ]
 
 
-def ended_early(both: pd.DataFrame, side: str, share: float) -> "pd.Series[bool]":
-    """Return which tasks ended by themselves within a share of their time limit.
+def _repeated(repeats: pd.DataFrame, share: float) -> pd.DataFrame:
+    """Return what all runs of each task have in common: ended ok, and early; with the same results.
 
-    Parameters
-    ----------
-    side
-        ``"base"`` or ``"new"``.
+    Early is within a share of the time limit, so that the clock decided nothing.
     """
-    within = both[f"wall_seconds_{side}"] <= share * both["time_limit_seconds"]
-    return (both[f"status_{side}"] == "ok") & within.fillna(False).astype(bool)
+    ok = repeats["status"] == "ok"
+    within = repeats["wall_seconds"] <= share * repeats["time_limit_seconds"]
+    marked = repeats[["task_id", *RESULT]].assign(ok=ok, early=ok & within)
+    groups = marked.groupby("task_id")
+    return (
+        groups[["ok", "early"]]
+        .all()
+        .assign(runs=groups.size(), same=(groups[RESULT].nunique(dropna=False) == 1).all(axis=1))
+    )
 
 
 def _keyed(tasks: pd.DataFrame) -> pd.DataFrame:

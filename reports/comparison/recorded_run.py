@@ -20,6 +20,7 @@ from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.checked_results import COLUMNS, Checks, checked_results, ignore
 from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.stored.parquet import (
+    as_frame,
     latest_rows,
     open_shard,
     read_opened,
@@ -47,6 +48,8 @@ class RecordedRun:
     tasks
         One row per task, with the columns of `schema.RESULTS`; costs and bounds without documents
         are missing.
+    repeats
+        The same for every run of each task: a baseline may hold several.
     unsupported
         One row per cost or bound that is missing for this reason, from `checked_results`.
     environments
@@ -57,6 +60,7 @@ class RecordedRun:
 
     path: Path
     tasks: pd.DataFrame
+    repeats: pd.DataFrame
     unsupported: pd.DataFrame
     environments: Mapping[str, Mapping[str, Any]]
     reference_seconds: tuple[float, ...]
@@ -88,6 +92,7 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
     return RecordedRun(
         path,
         supported.results,
+        supported.results,
         supported.unsupported,
         read_environments(store),
         reference_seconds(store),
@@ -111,33 +116,41 @@ def check_run(path: Path) -> None:
         ResultStore.open(path)
 
 
-def keep_as_baseline(run: RecordedRun, path: Path) -> None:
+def keep_as_baseline(runs: Sequence[RecordedRun], path: Path) -> None:
     """Write a baseline for later comparisons: the rows of the newest version of each method.
 
     A folder in which a run went on after a method had changed has rows of both versions.
 
+    Parameters
+    ----------
+    runs
+        Of the same suites with the same code; several tell how much results vary.
+
     Raises
     ------
     StoreError
-        If the run has no tasks, lacks documents of costs or bounds that hold, or the file cannot be
+        If a run has no tasks, lacks documents of costs or bounds that hold, or the file cannot be
         written.
     """
-    if run.tasks.empty:
-        raise StoreError(f"{run.path} holds no results; expected at least one finished task.")
-    if len(run.unsupported):
-        first = run.unsupported.iloc[0]
-        raise StoreError(
-            f"{run.path} has {len(run.unsupported)} costs or bounds without documents that hold, "
-            f"the first of task {first['task_id']} ({first['reason']}); expected a folder that "
-            "`boundmark verify` accepts."
-        )
+    for run in runs:
+        if run.tasks.empty:
+            raise StoreError(f"{run.path} holds no results; expected at least one finished task.")
+        if len(run.unsupported):
+            first = run.unsupported.iloc[0]
+            raise StoreError(
+                f"{run.path} has {len(run.unsupported)} costs or bounds without documents that "
+                f"hold, the first of task {first['task_id']} ({first['reason']}); expected a "
+                "folder that `boundmark verify` accepts."
+            )
     make_folder(path.parent)
-    versions = run.tasks["method_version"]
-    newest = versions.groupby(run.tasks["method"]).transform("max")
-    tasks = run.tasks[versions == newest]
-    used = set(tasks["environment_sha256"].dropna())
-    kept = {digest: record for digest, record in run.environments.items() if digest in used}
-    write_baseline(path, tasks, kept, run.reference_seconds)
+    # One run that is named twice was not repeated.
+    rows = pd.concat([run.repeats for run in runs]).drop_duplicates(["task_id", "started_at"])
+    newest = rows.groupby("method")["method_version"].transform("max")
+    rows = rows[rows["method_version"] == newest]
+    used = set(rows["environment_sha256"].dropna())
+    environments = {digest: record for run in runs for digest, record in run.environments.items()}
+    kept = {digest: record for digest, record in environments.items() if digest in used}
+    write_baseline(path, rows, kept, [second for run in runs for second in run.reference_seconds])
 
 
 ENVIRONMENTS_KEY = b"boundmark_environments"
@@ -160,7 +173,7 @@ def write_baseline(
     StoreError
         If the file cannot be written.
     """
-    kept = rows.assign(**dict.fromkeys(LEFT_OUT)).sort_values("task_id")
+    kept = rows.assign(**dict.fromkeys(LEFT_OUT)).sort_values(["task_id", "started_at"])
     metadata = {
         VERSION_KEY: VERSION.encode(),
         ENVIRONMENTS_KEY: json.dumps(environments, sort_keys=True).encode(),
@@ -204,7 +217,8 @@ def read_baseline(path: Path) -> RecordedRun:
     refuse_other_times(path, table)
     try:
         nothing = pd.DataFrame(columns=COLUMNS)
-        return RecordedRun(path, latest_rows(table), nothing, environments, reference)
+        rows = as_frame(table)
+        return RecordedRun(path, latest_rows(table), rows, nothing, environments, reference)
     except UnicodeDecodeError as error:
         raise StoreError(f"{path} has a text that is not UTF-8; expected texts that are.") from (
             error

@@ -104,6 +104,7 @@ def test_runs_end_as_those_of_other_methods(write, tmp_path: Path) -> None:
         "five.py": "run = 5\n",
         "exits.py": "import sys\nsys.exit(3)\n" + ONE_STAGE,
         "hangs.py": STREAMING + "    import time\n    time.sleep(600)\n",
+        "returns.py": STREAMING + "    return [0, 0, 0]\n",
     }
     for name, content in files.items():
         write(name, content)
@@ -144,11 +145,36 @@ file = "three.json"
         ("five.py", "error", "run in five.py is 5; expected a function", None),
         ("exits.py", "error", "", None),
         ("hangs.py", "timeout", "", 6),
+        ("returns.py", "error", "run takes progress and returns [0, 0, 0]; expected progress.", 6),
         ("./garbage", "error", "line 1 of ./garbage is 'hello'", None),
     ):
         assert rows[name]["status"] == status, rows[name]
         assert detail in rows[name]["status_detail"]
         assert rows[name]["objective"] == objective
+
+
+def test_a_method_that_ends_with_nothing_has_a_note(write) -> None:
+    """One each, however it did so; who found something needs none."""
+    sleeps = "    import time\n    time.sleep(budget.remaining() + 0.01)\n"
+    write("returns.py", STREAMING.replace("progress.solution(", "return (").rstrip() + "\n")
+    write("sleeps.py", "def run(instance, budget, seed, progress):\n" + sleeps)
+    write("quiet", "#!/bin/sh\nexit 0\n", is_executable=True)
+    write("floods", "#!/bin/sh\nyes x | tr -d '\\n'\n", is_executable=True)
+    names = ["returns.py", "sleeps.py", "./quiet", "./floods"]
+    asked = [word for name in names for word in ("--method", name)]
+    one = ("solve", "onnx-light/squeezenet", "-k", "2", "--json", "--time-limit", "4", *asked)
+    done = boundmark_with()(*one, check=False)
+    assert done.returncode == 3
+    notes = json.loads(done.stdout)["failures"]
+    assert sorted(note.partition(": ")[0] for note in notes) == sorted(names)
+    told = " ".join(notes)
+    assert "returns.py: error: run takes progress and returns [0, 0" in told
+    for name in ("sleeps.py", "./quiet"):
+        assert f"{name}: ran for " in told
+    assert told.count("s and reported neither a solution nor a bound") == 2
+    assert "./floods: error: " in told
+    done = boundmark_with()(*one, "--method", "uniform")
+    assert len(json.loads(done.stdout)["failures"]) == len(names)
 
 
 def test_solve_and_conformance_take_files(write, tmp_path: Path) -> None:

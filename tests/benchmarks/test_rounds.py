@@ -3,12 +3,14 @@
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 from chains import chain
 
+from boundmark.benchmarks import wall_clock
 from boundmark.benchmarks.execution.in_process import run_here
 from boundmark.benchmarks.rounds import MethodPlan, Rounds, SolvingOptions
 from boundmark.benchmarks.settings import RunSettings
@@ -128,6 +130,32 @@ def test_immediate_methods_get_more_time_if_they_need_it(
         found[one.task.method] = one.task.time_limit_seconds
         search.take(one.task.method, None, None)
     assert found == limits
+
+
+@pytest.mark.parametrize(
+    ("seconds", "took", "left"), [(100.0, 30.0, 70.0), (1.0, 0.9, 1.0), (100.0, 500.0, None)]
+)
+def test_what_immediate_methods_take_counts_and_starting_processes_does_not(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, took: float, left: float | None
+) -> None:
+    """The others have what is left of the limit, all of a short one, from their first task on."""
+    now = [1000.0]
+    monkeypatch.setattr(wall_clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    plan = MethodPlan((MethodChoice.of("max-work"),), ((MethodChoice.of("memetic"),),))
+    settings, clock = RunSettings(seconds, 2**30), WallClock(seconds, now[0])
+    options = SolvingOptions(plan, settings, clock, 1)
+    search = Rounds(NamedInstance("file", "chain", chain(5, 2)), plan, options, stored=NOTHING)
+    for _ in search.immediate_tasks():
+        now[0] += took
+    now[0] += 77.0
+    tasks = [one.task for one in search.tasks()]
+    if left is None:
+        assert tasks == []
+        assert search.not_run() == [("memetic", "the time was up")]
+        return
+    assert search.clock.end_at == pytest.approx(now[0] + left + wall_clock.PATIENCE_SECONDS)
+    limit = left - clock.checking_seconds
+    assert [one.time_limit_seconds for one in tasks] == [pytest.approx(limit)]
 
 
 def test_stopping_wakes_who_waits() -> None:

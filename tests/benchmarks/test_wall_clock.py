@@ -1,12 +1,9 @@
-"""The time of a command: what is kept for checks, what methods get, and when all ends."""
+"""The time of a search: what is kept for checks, what methods get, and when all ends."""
 
-import subprocess
-import sys
 import time
 
 import pytest
 
-from boundmark.benchmarks import wall_clock
 from boundmark.benchmarks.wall_clock import GRACE_SECONDS, WallClock
 
 
@@ -21,9 +18,6 @@ def test_parts_fit_into_the_whole(seconds: float) -> None:
     assert clock.kill_at <= clock.started + seconds + GRACE_SECONDS
 
 
-AGE = "from boundmark.benchmarks.wall_clock import process_age; print(process_age())"
-
-
 def test_nothing_is_left_after_the_end() -> None:
     """Never less than nothing."""
     clock = WallClock(5.0, time.monotonic() - 100)
@@ -32,24 +26,9 @@ def test_nothing_is_left_after_the_end() -> None:
 
 
 def test_a_clock_begins_anew_with_all_its_time() -> None:
-    """What came before does not count."""
+    """What came before does not count, but what is said to have been spent."""
     clock = WallClock(5.0, started=time.monotonic() - 100)
     before = time.monotonic()
     assert clock.begun_anew().started >= before
+    assert clock.begun_anew(2.0).spent() >= 2.0
     assert clock.begun_anew().seconds == clock.seconds
-
-
-def test_the_process_is_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Starting Python counts, unless a program calls the command that has begun before."""
-    now = time.monotonic()
-    assert WallClock.of_command(5.0).started >= now
-    monkeypatch.setattr(wall_clock, "is_whole_process", True)
-    assert WallClock.of_command(5.0).started < now
-
-
-def test_the_age_of_a_process_is_exact() -> None:
-    """Not off by up to a second, as the time of day is at which the machine started."""
-    command = [sys.executable, "-c", AGE]
-    began = time.monotonic()
-    age = float(subprocess.run(command, check=True, capture_output=True).stdout)
-    assert 0.0 < age <= time.monotonic() - began + 0.02

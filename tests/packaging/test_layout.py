@@ -48,6 +48,17 @@ def test_listing_methods_imports_no_solver_and_compiles_nothing() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_search_needs_no_data_frames() -> None:
+    """Beside other work, to import them takes as long as the search."""
+    code = (
+        "import sys, boundmark.benchmarks.solving, boundmark.benchmarks.execution.engine,"
+        "boundmark.benchmarks.slicing.operator_order, boundmark.reports.text;"
+        "print('pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 HEAVY = ("matplotlib", "jinja2")
 
 

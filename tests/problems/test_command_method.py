@@ -56,6 +56,10 @@ print(json.dumps({"stages": [0, 1, 1]}), end="")
         ("print(json.dumps({'stages': [1, 0, 1]}))", "error", ""),
         ("import time; time.sleep(60)", "ok", ""),
         ("import os, time; os.close(1); time.sleep(60)", "ok", ""),
+        (
+            "import time; print('x' * 10**6, end='', flush=True); time.sleep(60)", "error",
+            "it had written 1,000,000 characters and no end of a line when its time was up",
+        ),
     ],
 )  # fmt: skip
 def test_what_it_does_wrong(code: str, status: str, detail: str) -> None:
@@ -67,11 +71,21 @@ def test_what_it_does_wrong(code: str, status: str, detail: str) -> None:
     assert row["seconds"] < 30
 
 
+def test_long_lines_come_whole() -> None:
+    """However many pieces they are read in, and with others beside them."""
+    row = run(
+        "line = json.dumps({'stages': [0, 1, 1]})\n"
+        "print(json.dumps({'stages': [0, 0, 0]}) + '\\n' + line[:-1] + ' ' * 10**6 + line[-1])"
+    )
+    assert (row["status"], row["cost"]) == ("ok", 6)
+
+
 def test_what_it_found_before_counts() -> None:
-    """Also if it ignores the signal that ends it."""
+    """Also if it ignores the signal that ends it, in the middle of a line."""
     row = run(
         "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "print(json.dumps({'stages': [0, 0, 0]}), flush=True)\ntime.sleep(60)",
+        "print(json.dumps({'stages': [0, 0, 0]}), '{', sep='\\n', end='', flush=True)\n"
+        "time.sleep(60)",
         seconds=1,
     )
     assert (row["status"], row["cost"]) == ("ok", 9)

@@ -83,6 +83,26 @@ def test_a_worse_heuristic_is_named(
     assert boundmark("compare", worse_run, finished_run).returncode == 0
 
 
+@pytest.mark.parametrize("percent", ["nan", "0", "-1", "much"])
+def test_what_is_no_percentage_is_refused(
+    boundmark: Boundmark, finished_run: Path, percent: str
+) -> None:
+    """Before anything is read."""
+    done = boundmark("compare", finished_run, finished_run, "--slower", percent, check=False)
+    assert done.returncode == 2
+    assert "Invalid value for '--slower'" in done.stderr
+
+
+def test_a_folder_named_twice_is_no_repeat(
+    boundmark: Boundmark, finished_run: Path, tmp_path: Path
+) -> None:
+    """Several folders make one baseline, which says how many results it has."""
+    base = tmp_path / "base.parquet"
+    told = boundmark("baseline", finished_run, finished_run, base).stdout
+    assert "30 tasks" in told
+    assert "30 results" in told
+
+
 def test_thresholds_are_read(
     boundmark: Boundmark, finished_run: Path, worse_run: Path, tmp_path: Path
 ) -> None:

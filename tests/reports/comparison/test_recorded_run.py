@@ -32,7 +32,7 @@ def test_a_run_equals_its_baseline(folder: Path, tmp_path: Path) -> None:
     run = read_run(folder)
     paths = [tmp_path / "deep" / name for name in ("1.parquet", "2.parquet")]
     for path in paths:
-        keep_as_baseline(run, path)
+        keep_as_baseline([run], path)
     kept = read_run(paths[0])
     assert paths[0].read_bytes() == paths[1].read_bytes()
     found = compare_runs(kept, run)
@@ -49,7 +49,8 @@ def test_of_a_changed_method_only_the_newest_version_is_kept(
         make_row("c1", instance="a", method="brkga", seed=1, objective=19, method_version=2),
         make_row("c2", instance="b", method="brkga", seed=1, objective=7, method_version=2),
     ]
-    keep_as_baseline(read_run(stored("run", [*run_rows, *changed])), tmp_path / "kept.parquet")
+    run = read_run(stored("run", [*run_rows, *changed]))
+    keep_as_baseline([run], tmp_path / "kept.parquet")
     rows = read_run(tmp_path / "kept.parquet").tasks
     assert set(rows["task_id"]) == {"a3", "b3", "c1", "c2"}
 
@@ -73,10 +74,10 @@ def test_changed_checkouts_are_marked(folder: Path) -> None:
 def test_what_cannot_be_a_baseline_is_refused(folder: Path, stored: Any, tmp_path: Path) -> None:
     """A run without results, or with a bound whose certificate is gone."""
     with pytest.raises(StoreError, match="holds no results"):
-        keep_as_baseline(read_run(stored("empty", [])), tmp_path / "x.parquet")
+        keep_as_baseline([read_run(stored("empty", []))], tmp_path / "x.parquet")
     next((folder / "certificates").iterdir()).unlink()
     with pytest.raises(StoreError, match="1 costs or bounds without documents"):
-        keep_as_baseline(read_run(folder), tmp_path / "x.parquet")
+        keep_as_baseline([read_run(folder)], tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()
 
 
@@ -96,7 +97,7 @@ def test_what_a_baseline_says_beside_its_rows_is_checked(
 ) -> None:
     """Environments are records, and no reference task takes no time or for ever."""
     path = tmp_path / "x.parquet"
-    keep_as_baseline(read_run(folder), path)
+    keep_as_baseline([read_run(folder)], path)
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, key: value}), path)
     with pytest.raises(StoreError, match="is no baseline"):

@@ -232,7 +232,7 @@ def test_comparisons_and_queries_believe_no_more(forged: ResultStore, tmp_path: 
     assert run.tasks["objective"].min() == 5
     assert len(run.unsupported) == 4
     with pytest.raises(StoreError, match="4 costs or bounds without documents that hold"):
-        keep_as_baseline(run, tmp_path / "base.parquet")
+        keep_as_baseline([run], tmp_path / "base.parquet")
     sql = "select min(objective), max(bound_certified) from results"
     pytest.importorskip("duckdb")
     answer = query_folder(forged.directory, sql)
