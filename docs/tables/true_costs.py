@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from efficiency import family, fitted, predicted
+from efficiency import bytes_read, family, fitted, predicted
 from results_page import markdown
 
 import boundmark
@@ -36,7 +36,7 @@ DATA = Path(__file__).parents[2] / "datasets" / "measured" / "data" / "h100"
 def roofline(model: MeasuredModel) -> np.ndarray:
     """Return the nanoseconds of a model's operators on the roofline, shape (n,)."""
     device = model.base
-    moved = model.read_bytes + model.output_bytes + model.param_bytes
+    moved = sum(bytes_read(model)) + model.output_bytes
     seconds = np.maximum(model.flops / device.rate(model.dtype), moved / device.memory_bandwidth)
     is_free = np.array([one in FREE_OP_TYPES for one in model.op_types])
     return np.where(is_free, 0, np.rint((seconds + device.op_overhead) * 1e9)).astype(np.int64)
