@@ -272,11 +272,11 @@ def accuracy(source: str, k: int | None = None, hardware: Hardware | None = None
     hardware
         What the costs are for; None to leave it open.
     """
+    if k == 1 and source != MEASURED:
+        return ""
     if source == MEASURED or (hardware and not hardware.is_known):
         return total_accuracy(source, hardware)
     known = [one for one in summary() if one.costs == source]
-    if k == 1:
-        return ""
     if k is not None and k > max(one.k for one in known):
         return f"nobody has measured what they are off by in {k:,} stages"
     if k is not None:
@@ -287,11 +287,11 @@ def accuracy(source: str, k: int | None = None, hardware: Hardware | None = None
     of = "the roofline" if source == ROOFLINE else "calibrated costs"
     return (
         f"{_where()}, partitions that are optimal on {of} were "
-        f"{_all(f'{100 * one.excess:.0f}' for one in known)} % above the optimum, and their slowest "
-        f"stage took {shortest:.1f} to {longest:.1f} times as long as predicted "
-        f"(k = {', '.join(str(one.k) for one in known)}, {worst.models} models, worst "
-        f"{100 * worst.worst:.0f} %: {worst.worst_model}){_yours(hardware)}; `boundmark profile` "
-        "measures the operators of your model"
+        f"{_all(f'{100 * one.excess:.0f}' for one in known)} % above the optimum (worst "
+        f"{100 * worst.worst:.0f} %: {worst.worst_model}), and their slowest stage took "
+        f"{shortest:.1f} to {longest:.1f} times as long as predicted (k = "
+        f"{', '.join(str(one.k) for one in known)}, {worst.models} models){_yours(hardware)}; "
+        "`boundmark profile` measures the operators of your model"
     )
 
 
