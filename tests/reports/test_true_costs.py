@@ -117,7 +117,7 @@ def test_layers_are_said_by_phase() -> None:
     of = Hardware.of(["nvidia-h100#0"])
     ratios = sorted(one.published / one.predicted for one in engine_steps())
     text = layer_accuracy("decode", of)
-    assert f"took {ratios[0]:.1f} to {ratios[-1]:.1f} times as long, half of them up to" in text
+    assert f"took {ratios[0]:.2f} to {ratios[-1]:.2f} times as long, half of them up to" in text
     assert f"({len(ratios)} on H200, H100, L40S and A100-80GB); without an engine" in text
     assert "decode, 8 workloads" in text
     assert "engines" not in layer_accuracy("prefill", of)
