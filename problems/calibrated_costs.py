@@ -2,9 +2,10 @@
 
 Classes are what libraries have different programs for, as far as the sizes of an operator tell: a
 convolution with one input channel for each group is bound by memory, one of width 1 is a matrix
-product, and the first one of a model reads few channels, which matrix units take badly. A window is
-that of the graph; files of times have none, and sizes tell it but where groups make them alike. Reshaping
-copies if the elements are in another order in memory, as in PyTorch, and is a view otherwise.
+product, and the first one of a model reads few channels, which matrix units take badly. Graphs have
+windows; files of times have none, and sizes tell them except where groups make them alike.
+Reshaping copies if the elements are in another order in memory, as in PyTorch, and is a view
+otherwise.
 """
 
 from collections.abc import Sequence

@@ -335,8 +335,8 @@ def layer_accuracy(phase: str, hardware: Hardware) -> str:
     devices = dict.fromkeys(one.devices.split("x")[1] for one in engine_steps())
     return (
         f"published steps of {_all(engines)} took {steps[0]:.2f} to {steps[-1]:.2f} times as "
-        f"long, half of them up to {steps[len(steps) // 2]:.2f} ({len(steps)} on {_all(devices)}); without "
-        f"an engine, {layers}{_yours(hardware)}"
+        f"long, half of them up to {steps[len(steps) // 2]:.2f} ({len(steps)} on {_all(devices)}); "
+        f"without an engine, {layers}{_yours(hardware)}"
     )
 
 
