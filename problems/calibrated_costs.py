@@ -208,7 +208,7 @@ def kernel_sizes(
 
 def _window(graph: ComputationGraph, kernel: Kernel) -> int:
     extents = graph.operators[kernel.bearer].attributes.get("kernel_shape", ())
-    return prod(extents) if isinstance(extents, tuple) and extents else 0
+    return prod(int(one) for one in extents) if isinstance(extents, tuple) and extents else 0
 
 
 def _main_type(graph: ComputationGraph, kernel: Kernel) -> str:
