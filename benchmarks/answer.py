@@ -433,7 +433,7 @@ class ModelAnswer:
     def cost_accuracy(self) -> str:
         """What costs such as these have been off by, measured on other models; a sentence.
 
-        Empty if the costs came with the model.
+        Empty if the costs came with the model, or there is but one stage.
         """
         return self._presentation.cost_accuracy(self.record)
 

@@ -28,6 +28,7 @@ from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
 from boundmark.problems.problem import COSTS, FUSION, SOLUTION_FORMAT, Instance, Problem, Solution
+from boundmark.reports.true_costs import Hardware
 
 InstanceKind = TypeVar("InstanceKind")
 
@@ -263,6 +264,8 @@ class Choice:
         What the costs rest on, in words; empty for a stored instance, which does not say.
     notes
         What was taken for granted when the model was read, as sentences.
+    hardware
+        Devices and type of arithmetic of a model whose costs depend on them.
     """
 
     problem: Problem
@@ -274,6 +277,7 @@ class Choice:
     device: str
     costs: str
     notes: tuple[str, ...] = ()
+    hardware: Hardware | None = None
 
     @property
     def any_parameters(self) -> dict[str, int | str]:
@@ -294,6 +298,7 @@ class Choice:
             device=self.device,
             notes=self.notes,
             costs=self.costs or getattr(instance, "costs", ""),
+            hardware=self.hardware,
         )
 
 
@@ -353,6 +358,7 @@ def choose(
         used.name if used else "",
         _costs(chosen, source, used),
         (*model.notes, *_on_dtypes(source, used)),
+        _hardware(source, used),
     )
 
 
@@ -384,6 +390,13 @@ def _with_device(
         costs = str(asked.get(COSTS.name, COSTS.default))
         used = costed(used, costs, model.source.dtype, is_own=model.is_own)
     return others, used
+
+
+def _hardware(source: object, device: Device | Cluster | None) -> Hardware | None:
+    if device is None or not isinstance(source, ComputationGraph):
+        return None
+    devices = device.devices if isinstance(device, Cluster) else (device,)
+    return Hardware.of((one.name for one in devices), source.dtype)
 
 
 def _on_dtypes(source: object, device: Device | Cluster | None) -> tuple[str, ...]:

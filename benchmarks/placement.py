@@ -204,8 +204,8 @@ def unfused(
 
 def cost_accuracy(answer: Answer) -> str:
     """Return what the times of operators on a device have been off by."""
-    device = answer.source.device
-    return total_accuracy(source_of(device)) if device else ""
+    source = answer.source
+    return total_accuracy(source_of(source.device), source.hardware) if source.device else ""
 
 
 PRESENTATION = Presentation(

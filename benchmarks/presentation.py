@@ -105,7 +105,7 @@ class Presentation:
         Returns the solution as one of these takes it; raises `InvalidInputError` if it cannot.
     cost_accuracy
         Returns what costs such as the instance's have been off by, as a sentence; empty if they
-        came with the model.
+        came with the model, or there is nothing to be off.
     in_order
         Returns the instance of a model with its operators in the order of a file or a method, for
         `solve --order`, given seconds and open dimensions; None if their order is nothing to it.

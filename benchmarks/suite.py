@@ -26,6 +26,7 @@ from boundmark.problems.files import naming
 from boundmark.problems.method import Method
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
 from boundmark.problems.problem import Instance, ParameterValue, Problem
+from boundmark.reports.true_costs import Hardware
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,9 @@ class NamedInstance:
         What was taken for granted when the source was read, as sentences.
     costs
         What its costs rest on, in words; empty where nobody knows.
+    hardware
+        Names of all devices that its costs are for, and the type of arithmetic, where these are
+        known.
     is_device_chosen
         Whether its group in a suite names the device, so that labels name it even if it is the
         usual one.
@@ -204,6 +208,7 @@ class NamedInstance:
     device: str = ""
     notes: tuple[str, ...] = ()
     costs: str = ""
+    hardware: Hardware | None = None
     is_device_chosen: bool = False
 
     @property

@@ -2,14 +2,22 @@
 
 Classes are what libraries have different programs for, as far as the sizes of an operator tell: a
 convolution with one input channel for each group is bound by memory, one of width 1 is a matrix
-product, and the first one of a model reads few channels, which matrix units take badly. Reshaping
-copies if the elements are in another order in memory, as in PyTorch, and is a view otherwise.
+product, and the first one of a model reads few channels, which matrix units take badly. Graphs have
+windows; files of times have none, and sizes tell them except where groups make them alike.
+Reshaping copies if the elements are in another order in memory, as in PyTorch, and is a view
+otherwise.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
-from boundmark.problems.computation_graph import ELEMENT_BITS, ComputationGraph, Kernel
+from boundmark.problems.computation_graph import (
+    ELEMENT_BITS,
+    ComputationGraph,
+    Kernel,
+    bytes_read,
+)
 from boundmark.problems.devices import Device, EfficiencyTable
 from boundmark.problems.operator_types import (
     ELEMENTWISE_OP_TYPES,
@@ -30,8 +38,8 @@ VIEW = "view"
 # Matrix units multiply blocks of so many rows and columns.
 ALIGNED = 64
 
-# Multiply-adds for an element of a depthwise convolution with a usual window.
-DEPTHWISE_STEPS = (9, 25, 49)
+# Elements of the usual windows of depthwise convolutions.
+DEPTHWISE_WINDOWS = (9, 25, 49)
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class OperatorSizes:
     behind
         Types of the operators that its first input comes through: views, from the last one on, and
         the one that computed what they are views of. Empty if it reads inputs of the model.
+    window
+        Elements of a convolution's window, 0 if not known.
     """
 
     op_type: str
@@ -60,6 +70,7 @@ class OperatorSizes:
     parameters: int
     element_bytes: float
     behind: tuple[str, ...]
+    window: int = 0
 
     @property
     def steps(self) -> float:
@@ -99,15 +110,21 @@ def _class_of_convolution(sizes: OperatorSizes) -> str:
     channels = sizes.parameters / sizes.element_bytes / max(1.0, steps)
     # Elements that are read for each element of one output channel.
     read = sizes.reads / max(1.0, sizes.writes / max(1.0, channels))
-    overlaps = read < 0.99 * steps
     if not sizes.behind:
-        return "first-convolution" if overlaps else "patch-convolution"
-    if any(abs(steps - usual) < 1.5 for usual in DEPTHWISE_STEPS):
-        return "depthwise-convolution"
-    if overlaps:
-        return "convolution"
+        return "first-convolution" if read < 0.9 * steps else "patch-convolution"
+    window = sizes.window or _usual_window(steps, read)
+    if window > 1:
+        # Each element is the sum of one channel's, and perhaps a bias.
+        return "depthwise-convolution" if steps < window + 1 else "convolution"
     is_aligned = round(steps) % ALIGNED == 0 and round(channels) % ALIGNED == 0
     return "pointwise-convolution" if is_aligned else "unaligned-pointwise-convolution"
+
+
+def _usual_window(steps: float, read: float) -> int:
+    """Return a window that sizes fit: of a width of 1, stride and channels say what is read."""
+    ratio = read / max(1.0, steps)
+    usual = 1 if any(abs(ratio / once - 1) < 0.1 for once in (1, 4)) else 2
+    return next((one for one in DEPTHWISE_WINDOWS if one <= steps < one + 1), usual)
 
 
 def _is_copied(sizes: OperatorSizes) -> bool:
@@ -182,10 +199,16 @@ def kernel_sizes(
         flops=sum(int(graph.flops[node]) for node in kernel.members),
         reads=reads,
         writes=writes,
-        parameters=sum(graph.tensors[number].bytes for number in kernel.parameters),
+        parameters=bytes_read(graph, kernel, kernel.parameters),
         element_bytes=ELEMENT_BITS[dtype] / 8,
         behind=types_behind(graph.op_types, first, kernel.members[0]),
+        window=_window(graph, kernel),
     )
+
+
+def _window(graph: ComputationGraph, kernel: Kernel) -> int:
+    extents = graph.operators[kernel.bearer].attributes.get("kernel_shape", ())
+    return prod(int(one) for one in extents) if isinstance(extents, tuple) and extents else 0
 
 
 def _main_type(graph: ComputationGraph, kernel: Kernel) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.operator_types import numbers_in
+from boundmark.problems.operator_types import LOOKUP_OP_TYPES, numbers_in
 
 AttributeValue: TypeAlias = (
     int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
@@ -382,6 +382,24 @@ def kernels_of(graph: ComputationGraph) -> list[Kernel]:
         else:
             kernel.writes = {one for one in made if readers[one] - {kernel.bearer}}
     return sorted(found.values(), key=lambda kernel: kernel.bearer)
+
+
+def bytes_read(graph: ComputationGraph, kernel: Kernel, tensors: Set[int]) -> int:
+    """Return how much a kernel reads of its tensors: of a table, as many elements as it writes."""
+    found = dict.fromkeys(tensors, 0)
+    for node in kernel.members:
+        operator = graph.operators[node]
+        is_lookup = operator.op_type in LOOKUP_OP_TYPES
+        for at, number in enumerate(operator.reads):
+            if number in found:
+                size = graph.tensors[number].bytes
+                # Scales of a quantised table are looked up with it; the second input says where.
+                if is_lookup and at != 1 and operator.writes:
+                    table = max(1, graph.tensors[operator.reads[0]].elements)
+                    written = graph.tensors[operator.writes[0]].elements
+                    size = min(size, -(-size * written // table))
+                found[number] = max(found[number], size)
+    return sum(found.values())
 
 
 # Among readers of a tensor: whoever runs the model, to whom it is returned.

@@ -95,6 +95,9 @@ ELEMENTWISE_OP_TYPES = _ELEMENTWISE | {
     name for name, usual in VARIANTS.items() if usual in _ELEMENTWISE
 }
 
+# What takes some elements of its first input, and reads no more of it than it writes.
+LOOKUP_OP_TYPES = frozenset({"Gather", "GatherBlockQuantized", "GatherElements", "GatherND"})
+
 # Where tensors have strides, as in PyTorch: outputs that are views of the first input, if its
 # elements are in the right order in memory.
 STRIDED_VIEW_OP_TYPES = frozenset(

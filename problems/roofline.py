@@ -5,14 +5,20 @@ bandwidth, plus the time to launch it ([ROOFLINE09]). A tensor takes the link's 
 bytes at the link's bandwidth.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.calibrated_costs import calibrated_seconds, first_producers, kernel_sizes
-from boundmark.problems.computation_graph import VIEW, ComputationGraph, kernels_of, reader_counts
+from boundmark.problems.computation_graph import (
+    VIEW,
+    ComputationGraph,
+    bytes_read,
+    kernels_of,
+    reader_counts,
+)
 from boundmark.problems.devices import Device, Link
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.operator_types import ELEMENTWISE_OP_TYPES, FREE_OP_TYPES
@@ -22,11 +28,12 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     """Return how long the device takes for each operation, shape (n,).
 
     An operation reads its inputs and parameters from the device's memory and writes its output
-    there. Operations of `FREE_OP_TYPES` take no time. On a device that fuses, an operation that is
-    fused into its producer is not launched, and the tensor between them is neither written nor
-    read: see `fused_into`. Operators of one kernel (`ComputationGraph.kernels`) are one operation,
-    whose time one of them bears; views take none. Where times were measured, they are the times,
-    and a device with a table of efficiencies takes those of `calibrated_costs`.
+    there; a lookup reads as much of its table as it writes. Operations of `FREE_OP_TYPES` take no
+    time. On a device that fuses, an operation that is fused into its producer is not launched, and
+    the tensor between them is neither written nor read: see `fused_into`. Operators of one kernel
+    (`ComputationGraph.kernels`) are one operation, whose time one of them bears; views take none.
+    Where times were measured, they are the times, and a device with a table of efficiencies takes
+    those of `calibrated_costs`.
 
     Raises
     ------
@@ -37,8 +44,11 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
         return _measured_seconds(graph, device.name, device.measured)
     found = np.zeros(len(graph.operators))
     kernels = {one.bearer: one for one in kernels_of(graph)}
-    reads = {bearer: _bytes(graph, one.reads) for bearer, one in kernels.items()}
-    writes = {bearer: _bytes(graph, one.writes) for bearer, one in kernels.items()}
+    reads = {bearer: bytes_read(graph, one, one.reads) for bearer, one in kernels.items()}
+    writes = {
+        bearer: sum(graph.tensors[number].bytes for number in one.writes)
+        for bearer, one in kernels.items()
+    }
     launched = {bearer for bearer in kernels if graph.op_types[bearer] not in FREE_OP_TYPES}
     fused: list[int] = []
     if device.fuses:
@@ -62,14 +72,10 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     for bearer in launched:
         kernel = kernels[bearer]
         flops = sum(int(graph.flops[node]) for node in kernel.members)
-        moved = reads[bearer] + writes[bearer] + _bytes(graph, kernel.parameters)
+        moved = reads[bearer] + writes[bearer] + bytes_read(graph, kernel, kernel.parameters)
         roof = max(flops / rate, moved / device.memory_bandwidth)
         found[bearer] = roof + overhead.get(bearer, device.op_overhead)
     return found
-
-
-def _bytes(graph: ComputationGraph, tensors: Iterable[int]) -> int:
-    return sum(graph.tensors[number].bytes for number in tensors)
 
 
 def _measured_seconds(

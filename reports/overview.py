@@ -18,6 +18,7 @@ from boundmark.reports.true_costs import (
     CALIBRATED,
     MEASURED,
     ROOFLINE,
+    Hardware,
     accuracy,
     source_of,
 )
@@ -229,13 +230,14 @@ def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tup
 
 def _cost_accuracies(certified: Any) -> list[str]:
     """Return what the costs of devices have been off by, a sentence for each source of costs."""
-    by_source: dict[str, list[str]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for device in sorted(set(certified["device"].dropna()) - {""}):
-        by_source.setdefault(source_of(device), []).append(device)
+        source = source_of(device)
+        said = accuracy(source, hardware=Hardware.of([device]))
+        alike.setdefault((source, said), []).append(device)
     return [
-        f"Costs for {_some(devices).replace('; ', ', ')} are {_SOURCES[source]}: "
-        f"{accuracy(source)}."
-        for source, devices in by_source.items()
+        f"Costs for {_some(devices).replace('; ', ', ')} are {_SOURCES[source]}: {said}."
+        for (source, said), devices in alike.items()
     ]
 
 

@@ -14,7 +14,7 @@ from boundmark.problems.layers.model import DECODE, PREFILL
 from boundmark.problems.layers.tools.formats import TOOLS, write_as
 from boundmark.problems.ticks import NANOSECONDS
 from boundmark.reports.text import integer, size
-from boundmark.reports.true_costs import layer_accuracy
+from boundmark.reports.true_costs import Hardware, layer_accuracy
 
 
 def objective_name(answer: Answer) -> str:
@@ -193,8 +193,10 @@ def _instance(answer: Answer) -> LayersInstance:
 
 def cost_accuracy(answer: Answer) -> str:
     """Return what the roofline of layers has been off by in the phase."""
-    origin = _instance(answer).chain.origin
-    return layer_accuracy(origin.phase) if "roofline" in origin.costs else ""
+    chain = _instance(answer).chain
+    if "roofline" not in chain.origin.costs:
+        return ""
+    return layer_accuracy(chain.origin.phase, Hardware.of(chain.device_names))
 
 
 PRESENTATION = Presentation(

@@ -179,8 +179,9 @@ def _instance(answer: Answer) -> PipelineInstance:
 
 def cost_accuracy(answer: Answer) -> str:
     """Return what costs of a device have been off by for as many stages."""
-    device = answer.source.device
-    return accuracy(source_of(device), _instance(answer).k) if device else ""
+    source = answer.source
+    k = _instance(answer).k
+    return accuracy(source_of(source.device), k, source.hardware) if source.device else ""
 
 
 PRESENTATION = Presentation(

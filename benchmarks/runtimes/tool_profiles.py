@@ -37,7 +37,8 @@ from boundmark.problems.files import (
 # Traces of a few passes have some hundred MiB.
 LARGEST_TRACE = 2**30
 
-# Of all time, that which belongs to no operator of the model; beyond, it is another model.
+# Of all operators with arithmetic, those without a time, and of all time, that which belongs to no
+# operator of the model; beyond, it is another model, or one whose operators were fused.
 MOST_UNJOINED = 0.1
 
 
@@ -98,8 +99,8 @@ def onnxruntime_times(events: Any, graph: ComputationGraph) -> Recorded:
     Raises
     ------
     InvalidInputError
-        If the document is none, or the time of other operators than the model's is a part of all
-        that is larger than `MOST_UNJOINED`.
+        If the document is none, or too little of it and of the model belong together, see
+        `MOST_UNJOINED`.
     """
     if not isinstance(events, list):
         raise InvalidInputError("it is no list of events; expected a profile of onnxruntime.")
@@ -121,6 +122,7 @@ def onnxruntime_times(events: Any, graph: ComputationGraph) -> Recorded:
     known = set(graph.names)
     passes = max((len(times) for name, times in found.items() if name in known), default=0)
     _check_joined(
+        {name: name in found for name in _with_arithmetic(graph)},
         sum(sum(times) for name, times in found.items() if name in known),
         {quoted(name): sum(times) for name, times in found.items() if name not in known},
         "record it with graph_optimization_level = ORT_DISABLE_ALL and the model's own names, or "
@@ -252,14 +254,19 @@ def torch_times(document: Any, program: Program) -> Recorded:
         )
     for node in nodes:
         del times[node][passes:]
-    _check_joined(
-        sum(map(sum, times.values())),
-        {"calls that are not the model's": others, "kernels without a call": unlinked},
-        f"record a trace of {_TRACED}",
-    )
     views = frozenset(node for node in nodes if _is_view(node) and node not in copying)
     measured = timed.of_operators(
         program, timed.Calls(views, {}, {}), timed.CallTimes({**times}), passes
+    )
+    _check_joined(
+        {
+            name: any(measured.samples[name])
+            for name in _with_arithmetic(program.graph)
+            if name not in measured.untimed
+        },
+        sum(map(sum, times.values())),
+        {"calls that are not the model's": others, "kernels without a call": unlinked},
+        f"record a trace of {_TRACED}",
     )
     devices = document.get("deviceProperties")
     titles = [str(one["name"]) for one in devices or () if isinstance(one, dict) and "name" in one]
@@ -428,17 +435,34 @@ def _is_view(node: Any) -> bool:
     return bool(aliases) and all(one is not None and not one.is_write for one in aliases)
 
 
-def _check_joined(joined: int, others: Mapping[str, int], instead: str) -> None:
-    """Refuse times much of which belong to something else, or that are nothing.
+def _with_arithmetic(graph: ComputationGraph) -> list[str]:
+    """Return the names of the operators that compute something."""
+    return [one.name for one in graph.operators if one.flops]
+
+
+def _check_joined(
+    timed: Mapping[str, bool], joined: int, others: Mapping[str, int], instead: str
+) -> None:
+    """Refuse times that many operators lack, or that belong to something else, or are nothing.
 
     Parameters
     ----------
+    timed
+        Whether an operator with arithmetic has a time, by name.
+    joined
+        Time of the model's operators.
     others
         Times of what is not part of the model, by what it is.
     """
     total = joined + sum(others.values())
     if not total:
         raise InvalidInputError(f"its events take no time; expected some that do: {instead}.")
+    missing = [name for name, has_time in timed.items() if not has_time]
+    if len(missing) > MOST_UNJOINED * len(timed):
+        raise InvalidInputError(
+            f"{len(missing):,} of {len(timed):,} operators with arithmetic have no time, the first "
+            f"of them {quoted(missing[0])}; expected at most {MOST_UNJOINED:.0%}: {instead}."
+        )
     part = 1 - joined / total
     if part > MOST_UNJOINED:
         longest = max(others, key=others.__getitem__)

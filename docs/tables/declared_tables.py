@@ -255,6 +255,7 @@ PAGES: Mapping[str, Mapping[str, Callable[[], list[str]]]] = {
     },
     "true-costs": {
         "measured on one H100": true_costs.tables,
+        "engines": true_costs.engine_table,
         "stages": true_costs.stage_table,
         "processor": processor_costs.table,
     },

@@ -34,6 +34,7 @@ from boundmark.problems.calibrated_costs import (
 from boundmark.problems.computation_graph import ELEMENT_BITS
 from boundmark.problems.devices import EfficiencyTable
 from boundmark.problems.devices.efficiency import OTHER, Curve
+from boundmark.problems.operator_types import LOOKUP_OP_TYPES
 
 OUT = Path(__file__).parents[2] / "problems" / "devices" / "efficiency.toml"
 
@@ -57,8 +58,18 @@ def family(name: str) -> str:
     return "-".join(one for one in parts if not (one[0] in "bs" and one[1:].isdigit()))
 
 
+def bytes_read(model: MeasuredModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return what operators read of inputs and of parameters; of a table, as much as they write."""
+    is_lookup = np.isin(model.op_types, tuple(LOOKUP_OP_TYPES))
+    written = np.where(is_lookup, model.output_bytes, model.read_bytes + model.param_bytes)
+    # Beside parameters, what is read of inputs says where.
+    reads = np.where(model.param_bytes, model.read_bytes, np.minimum(model.read_bytes, written))
+    return reads, np.minimum(model.param_bytes, written)
+
+
 def sizes_of(model: MeasuredModel) -> list[OperatorSizes]:
     """Return the sizes of a model's operators."""
+    reads, parameters = bytes_read(model)
     first = [-1] * len(model.names)
     for producer, consumer in model.edges.tolist():
         first[consumer] = producer if first[consumer] < 0 else first[consumer]
@@ -66,9 +77,9 @@ def sizes_of(model: MeasuredModel) -> list[OperatorSizes]:
         OperatorSizes(
             op_type=op_type,
             flops=int(model.flops[at]),
-            reads=int(model.read_bytes[at]),
+            reads=int(reads[at]),
             writes=int(model.output_bytes[at]),
-            parameters=int(model.param_bytes[at]),
+            parameters=int(parameters[at]),
             element_bytes=ELEMENT_BITS[model.dtype] / 8,
             behind=types_behind(model.op_types, first, at),
         )
@@ -88,7 +99,6 @@ def fitted(models: Iterable[MeasuredModel], source: str = "") -> EfficiencyTable
                 continue
             class_ = operator_class(sizes)
             if class_ == VIEW:
-                # What was measured is how long nothing takes, 1.5 to 4.6 microseconds.
                 continue
             weight = (time / total) ** 0.25
             rows[class_].append((terms(sizes, rate, bandwidth, class_), time * NANOSECOND, weight))

@@ -4,27 +4,77 @@ For each model of the data set `measured` in 2, 4 and 8 stages: the certified op
 times; and for the roofline and for calibrated costs the partition that is optimal on them, what
 they say that it costs, and what it costs at measured times. Calibrated costs are those of a table
 that was fitted without the model's family. FOLDER keeps all results, and what it has is not
-computed again. With --print, the tables of docs/true-costs.md, of the stored rows only.
+computed again. With --print, the tables of docs/true-costs.md, of the stored rows only; with
+--engines, published steps of engines are predicted anew, and the rest is kept.
 """
 
 import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
-from efficiency import family, fitted, predicted
+from efficiency import bytes_read, family, fitted, predicted
 from results_page import markdown
 
 import boundmark
+from boundmark.benchmarks.model import named_instance
 from boundmark.datasets.measured import MeasuredModel, load, measured_model, measured_models
 from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph_of
 from boundmark.problems.pipeline.graph import PipelineGraph
-from boundmark.reports.true_costs import FILE, Row, Total, layer_ratios, rows, summary, totals
+from boundmark.reports.true_costs import (
+    DECODE,
+    FILE,
+    EngineStep,
+    Row,
+    Total,
+    engine_steps,
+    layer_ratios,
+    rows,
+    summary,
+    totals,
+)
 
 STAGES = (2, 4, 8)
+
+# Pages that say how long a step of decoding takes in an engine, with a batch that they state.
+SOURCES = {
+    "vLLM": "https://buildkite.com/vllm/performance-benchmark/builds/9515",
+    "NIM 1.8": "https://docs.nvidia.com/nim/benchmarking/llm/1.0.0/performance",
+    "TensorRT-LLM 0.5": "https://raw.githubusercontent.com/NVIDIA/TensorRT-LLM/release/0.5.0/docs/"
+    "source/performance.md",
+    "TensorRT-LLM 0.6": "https://github.com/NVIDIA/TensorRT-LLM/blob/"
+    "138f96d45f90b9667426f7c47297d8c06bafac73/docs/source/performance.md",
+}
+
+# Engine, model, devices, batch, tokens in and out, bits, and milliseconds of a step: a batch's
+# latency over its tokens, the latency between tokens, or sequences over tokens a second.
+PUBLISHED = (
+    ("vLLM", "llama-3-8b", "1xH200", 8, 32, 128, 16, 833.421 / 128),
+    ("vLLM", "llama-3-70b", "4xH200", 8, 32, 128, 16, 2077.53 / 128),
+    ("vLLM", "mixtral-8x7b", "2xH200", 8, 32, 128, 16, 1917.44 / 128),
+    ("NIM 1.8", "llama-3-70b", "2xH100", 1, 5000, 500, 8, 18.58),
+    ("NIM 1.8", "llama-3-70b", "2xH100", 1, 500, 2000, 8, 18.91),
+    ("TensorRT-LLM 0.5", "gpt-j-6b", "1xH100", 64, 128, 2048, 8, 64e3 / 6179),
+    ("TensorRT-LLM 0.5", "llama-2-7b", "1xH100", 64, 128, 2048, 8, 64e3 / 5367),
+    ("TensorRT-LLM 0.5", "llama-2-70b", "4xH100", 64, 128, 2048, 8, 64e3 / 2616),
+    ("TensorRT-LLM 0.5", "gpt-j-6b", "1xL40S", 64, 128, 2048, 8, 64e3 / 1859),
+    ("TensorRT-LLM 0.5", "llama-2-7b", "1xL40S", 64, 128, 2048, 8, 64e3 / 1622),
+    ("TensorRT-LLM 0.6", "gpt-j-6b", "1xH100", 120, 128, 2048, 8, 120e3 / 8011),
+    ("TensorRT-LLM 0.6", "llama-2-7b", "1xH100", 112, 128, 2048, 8, 112e3 / 6818),
+    ("TensorRT-LLM 0.6", "llama-2-70b", "4xH100", 480, 128, 2048, 8, 480e3 / (4 * 1486)),
+    ("TensorRT-LLM 0.6", "llama-2-7b", "1xA100-80GB", 60, 128, 2048, 16, 60e3 / 1928),
+)
+
+# The one of these models that does not come with the package.
+LLAMA_2_7B = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008, "vocab_size": 32000,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "hidden_act": "silu",
+    "tie_word_embeddings": False, "torch_dtype": "float16",
+}  # fmt: skip
 
 # The stage of each operator, by model, costs and k, from which a test computes all costs again.
 STORED = Path(__file__).with_name("true_costs.json")
@@ -36,7 +86,7 @@ DATA = Path(__file__).parents[2] / "datasets" / "measured" / "data" / "h100"
 def roofline(model: MeasuredModel) -> np.ndarray:
     """Return the nanoseconds of a model's operators on the roofline, shape (n,)."""
     device = model.base
-    moved = model.read_bytes + model.output_bytes + model.param_bytes
+    moved = sum(bytes_read(model)) + model.output_bytes
     seconds = np.maximum(model.flops / device.rate(model.dtype), moved / device.memory_bandwidth)
     is_free = np.array([one in FREE_OP_TYPES for one in model.op_types])
     return np.where(is_free, 0, np.rint((seconds + device.op_overhead) * 1e9)).astype(np.int64)
@@ -93,6 +143,26 @@ def layers() -> dict[str, list[float]]:
     return found
 
 
+def engines() -> list[EngineStep]:
+    """Return what the roofline predicts for published steps; half of the output is in the cache."""
+    found = []
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "config.json").write_text(json.dumps(LLAMA_2_7B))
+        for engine, model, devices, batch, tokens_in, out, bits, published in PUBLISHED:
+            context, group = tokens_in + out // 2, int(devices.split("x")[0])
+            given = {
+                "devices": devices, "tensor_parallel": group, "phase": DECODE, "batch": batch,
+                "context": context, "weight_bits": bits, "cache_bits": bits,
+            }  # fmt: skip
+            source = folder if model == "llama-2-7b" else f"language-models/{model}"
+            made = named_instance(source, given, "layers", are_texts=False).instance
+            # All layers are on one group of devices.
+            times = (round(published * 1e6), int(made.chain.time.sum()))
+            sizes = (group, batch, context, bits, bits)
+            found.append(EngineStep(engine, SOURCES[engine], model, devices, *sizes, *times))
+    return found
+
+
 def stage_table() -> list[str]:
     """Return a row for each model whose stages were run, as lines."""
     predicted = {
@@ -114,6 +184,23 @@ def stage_table() -> list[str]:
         "measured, eager", "compiled",
     ]  # fmt: skip
     return markdown(head, lines).splitlines()
+
+
+def engine_table() -> list[str]:
+    """Return a row for each published step, as lines."""
+    lines = [
+        [
+            f"[{one.engine}]({one.source})", one.model, one.devices, f"{one.batch}",
+            f"{one.context:,}", f"{one.weight_bits}", f"{one.predicted / 1e6:.2f}",
+            f"{one.published / 1e6:.2f}", f"{one.ratio:.2f}",
+        ]
+        for one in engine_steps()
+    ]  # fmt: skip
+    head = [
+        "engine", "model", "devices", "batch", "context", "bits", "roofline, ms", "published, ms",
+        "published / roofline",
+    ]  # fmt: skip
+    return markdown(head, lines, 3).splitlines()
 
 
 def tables() -> list[str]:
@@ -170,22 +257,29 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each partition")
     parser.add_argument("--print", action="store_true", dest="is_printed")
+    parser.add_argument("--engines", action="store_true")
     given = parser.parse_args()
-    if not given.is_printed:
+    content = json.loads(FILE.read_text())
+    if given.engines:
+        content["engines"] = [list(one) for one in engines()]
+    elif not given.is_printed:
         found = [
             row
             for name in measured_models()
             for row in measured_rows(name, given.seconds, given.folder)
         ]
-        content = {
+        how = measured_model(measured_models()[0])
+        content |= {
+            "measured_on": [how.base.name, how.dtype, how.measurement.mode],
             "partitions": [list(row) for row in found],
             "totals": [list(total(name)) for name in measured_models()],
             "of_layers": layers(),
+            "engines": [list(one) for one in engines()],
         }
-        lines = json.dumps(content).replace("], [", "],\n [").replace('], "', '],\n "')
-        FILE.write_text(lines + "\n")
         STORED.write_text(json.dumps(PARTITIONS, indent=0) + "\n")
-    print("\n".join([*tables(), "", *stage_table()]))
+    lines = json.dumps(content).replace("], [", "],\n [").replace('], "', '],\n "')
+    FILE.write_text(lines + "\n")
+    print("\n".join([*tables(), "", *stage_table(), "", *engine_table()]))
 
 
 if __name__ == "__main__":

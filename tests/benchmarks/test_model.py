@@ -161,6 +161,22 @@ def test_costs_are_those_that_are_asked_for(
 
 
 @pytest.mark.parametrize(
+    ("dtype", "device", "expected"),
+    [
+        ("float16", "nvidia-h100+fusion", "nvidia-h100 in float16, fused"),
+        ("float32", "raspberry-pi-5", "raspberry-pi-5 in float32"),
+        ("float16", "dgx-a100", "nvidia-a100 in float16"),
+    ],
+)
+def test_what_costs_are_for_is_known(dtype: str, device: str, expected: str) -> None:
+    """The devices of a cluster once, and the type of the model's arithmetic."""
+    model = Model(halves(dtype), "m", "file", "m", find_device(device))
+    problem = "placement" if device == "dgx-a100" else "pipeline"
+    given = {} if device == "dgx-a100" else {"k": 2}
+    assert str(choose(model, given, problem, are_texts=False).hardware) == expected
+
+
+@pytest.mark.parametrize(
     ("device", "costs", "message"),
     [
         ("nvidia-h100", "peak", "costs is 'peak'; expected roofline, calibrated, or a .json file"),

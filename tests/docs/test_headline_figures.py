@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from boundmark.reports.true_costs import summary
+from boundmark.reports.true_costs import engine_steps, summary, totals
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -224,6 +224,14 @@ def test_how_true_costs_are() -> None:
         assert said["roofline"] in where
     assert f"still {said['calibrated']} above the optimum" in text
     assert f"in {close['calibrated']} of 39 cases (the roofline: {close['roofline']})" in text
+    shortest = 1 / max(one.most for one in found["roofline"])
+    longest = 1 / min(one.least for one in found["roofline"])
+    assert f"took {shortest:.1f} to {longest:.1f} times as long as predicted" in text
+    shares = [one.measured / one.whole for one in totals()]
+    for where in (text, page("datasets")):
+        assert f"{min(shares):.2f} to {max(shares):.2f} times" in where
+    steps = [one.ratio for one in engine_steps()]
+    assert f"takes {min(steps):.2f} to {sorted(steps)[-3]:.1f} times what the roofline says" in text
 
 
 def test_partitions_that_ran_on_a_processor() -> None:

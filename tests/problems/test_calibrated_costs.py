@@ -1,5 +1,6 @@
 """Calibrated costs: classes of operators by hand, sums of a curve's terms, and where they apply."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,19 @@ import pytest
 from boundmark.problems.calibrated_costs import (
     OperatorSizes,
     calibrated_seconds,
+    first_producers,
+    kernel_sizes,
     operator_class,
     types_behind,
 )
-from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
+from boundmark.problems.catalog import datasets
+from boundmark.problems.computation_graph import (
+    ComputationGraph,
+    Operator,
+    Tensor,
+    bytes_read,
+    kernels_of,
+)
 from boundmark.problems.devices import (
     Device,
     EfficiencyTable,
@@ -28,15 +38,16 @@ MICROSECOND = 1e-6
 
 def convolution(
     channels_in: int, channels: int, width: int, window: int, stride: int = 1, groups: int = 1,
-    behind: tuple[str, ...] = ("Relu",),
+    behind: tuple[str, ...] = ("Relu",), is_window_known: bool = True,
 ) -> OperatorSizes:  # fmt: skip
     """Return the sizes of a convolution of one image with equal sides, in float16, without bias."""
     steps = channels_in // groups * window**2
     outputs = channels * width**2
     inputs = channels_in * (width * stride) ** 2
     return OperatorSizes(
-        "Conv", 2 * steps * outputs, 2 * inputs, 2 * outputs, 2 * channels * steps, 2, behind
-    )
+        "Conv", 2 * steps * outputs, 2 * inputs, 2 * outputs, 2 * channels * steps, 2, behind,
+        window**2 if is_window_known else 0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -48,8 +59,16 @@ def convolution(
         (convolution(256, 64, 56, 1), "pointwise-convolution"),
         (convolution(256, 512, 28, 1, 2), "pointwise-convolution"),
         (convolution(112, 672, 14, 1), "unaligned-pointwise-convolution"),
+        (convolution(24, 144, 56, 1), "unaligned-pointwise-convolution"),
         (convolution(96, 96, 56, 3, 2, groups=96), "depthwise-convolution"),
         (convolution(240, 240, 28, 5, groups=240), "depthwise-convolution"),
+        (convolution(64, 64, 56, 31, groups=64), "depthwise-convolution"),
+        # ResNeXt's, with 4 and 32 channels in a group, and RegNet's, where groups read as much as
+        # a convolution of width 1 does.
+        (convolution(128, 128, 56, 3, groups=32), "convolution"),
+        (convolution(1024, 1024, 7, 3, 2, groups=32), "convolution"),
+        (convolution(432, 432, 14, 3, groups=9), "convolution"),
+        (convolution(240, 240, 28, 1, groups=3), "unaligned-pointwise-convolution"),
         (OperatorSizes("MatMul", 100, 10, 10, 10, 2, ("Add",)), "matrix-product"),
         (OperatorSizes("MatMul", 100, 20, 10, 0, 2, ("Add",)), "batched-product"),
         (OperatorSizes("Gelu", 100, 20, 20, 0, 2, ("Gemm",)), "elementwise"),
@@ -70,6 +89,72 @@ def convolution(
 def test_classes_are_those_of_library_programs(sizes: OperatorSizes, expected: str) -> None:
     """Each size, worked out by hand from a layer that people know, falls into its class."""
     assert operator_class(sizes) == expected
+
+
+@pytest.mark.parametrize(
+    ("channels_in", "channels", "width", "window", "stride", "groups"),
+    [
+        (64, 64, 56, 3, 1, 1), (256, 512, 28, 1, 2, 1), (24, 144, 56, 1, 1, 1),
+        (96, 96, 56, 3, 2, 96), (240, 240, 28, 5, 1, 240), (42, 42, 83, 7, 1, 42),
+        (128, 128, 56, 3, 1, 32), (1024, 1024, 7, 3, 2, 32), (256, 256, 14, 3, 1, 8),
+    ],
+)  # fmt: skip
+def test_sizes_tell_usual_windows(
+    channels_in: int, channels: int, width: int, window: int, stride: int, groups: int
+) -> None:
+    """Files of times have no windows, and nearly all convolutions are in their class without."""
+    known, unknown = (
+        convolution(channels_in, channels, width, window, stride, groups, is_window_known=one)
+        for one in (True, False)
+    )
+    assert operator_class(known) == operator_class(unknown)
+
+
+def test_a_graph_has_windows() -> None:
+    """A grouped convolution of a graph is one of its window, and no product."""
+    graph = datasets()["onnx-light"].load("shufflenet")
+    kernels, first = kernels_of(graph), first_producers(graph)
+    found = Counter(
+        (graph.operators[one.bearer].attributes["kernel_shape"],
+         operator_class(kernel_sizes(graph, one, 10**6, 10**6, first)))
+        for one in kernels
+        if graph.op_types[one.bearer] == "Conv" and first[one.bearer] >= 0
+    )  # fmt: skip
+    assert set(found) == {
+        ((1, 1), "unaligned-pointwise-convolution"), ((3, 3), "depthwise-convolution")
+    }  # fmt: skip
+
+
+def test_a_lookup_reads_its_rows() -> None:
+    """Of a table of 1,000 rows of 64 numbers, 3 are read and written, with 3 positions."""
+    tensors = (
+        Tensor("table", (1000, 64), "float16"), Tensor("at", (3,), "int64"),
+        Tensor("rows", (3, 64), "float16"),
+    )  # fmt: skip
+    operators = (Operator("lookup", "Gather", 0, (0, 1), (2,), {"axis": 0}),)
+    graph = ComputationGraph(operators, tensors, frozenset({0}), (2,), "float16")
+    moved = 2 * 3 * 64 * 2 + 3 * 8
+    plain = device()
+    assert operation_seconds(graph, plain) == pytest.approx([5e-6 + moved / 1e11])
+    own = replace(plain, efficiency=table(gather=Curve(launch_us=3, activations=2)))
+    assert operation_seconds(graph, own) == pytest.approx([3e-6 + 2 * moved / 1e11])
+    # What is kept in memory is the whole table.
+    assert graph.param_bytes.tolist() == [128_000]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"), [(3, 3 * 64 + 3 * 4 * 2 + 24), (5000, 1000 * (64 + 4 * 2) + 40_000)]
+)
+def test_scales_are_looked_up_with_their_rows(rows: int, expected: int) -> None:
+    """A table of bytes with 4 scales a row; more rows than it has do not read it twice."""
+    tensors = (
+        Tensor("table", (1000, 64), "int8"), Tensor("at", (rows,), "int64"),
+        Tensor("scales", (1000, 4), "float16"), Tensor("rows", (rows, 64), "float16"),
+    )  # fmt: skip
+    operators = (Operator("lookup", "GatherBlockQuantized", 0, (0, 1, 2), (3,), {}),)
+    graph = ComputationGraph(operators, tensors, frozenset({0, 2}), (3,), "float16")
+    (kernel,) = kernels_of(graph)
+    assert bytes_read(graph, kernel, kernel.reads | kernel.parameters) == expected
 
 
 def table(**curves: Curve) -> EfficiencyTable:

@@ -20,11 +20,11 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def onnx_model(path: Path) -> Path:
-    """Store a model of three operators."""
+    """Store a model of three operators, one of which computes nothing."""
     graph = helper.make_graph(
         [
             helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
-            helper.make_node("Relu", ["a"], ["b"], name="relu"),
+            helper.make_node("Identity", ["a"], ["b"], name="same"),
             helper.make_node("MatMul", ["b", "w"], ["y"], name="last"),
         ],
         "graph",
@@ -48,6 +48,8 @@ def node_event(name: str, microseconds: float, provider: str = "CPUExecutionProv
     }  # fmt: skip
 
 
+FUSED = node_event("fused", 50)
+
 SESSION = {"cat": "Session", "pid": 1, "tid": 1, "dur": 9, "ts": 1, "ph": "X", "name": "model_run"}
 
 
@@ -58,13 +60,13 @@ def store(path: Path, value: Any) -> Path:
 
 
 def test_nodes_have_their_names_in_onnxruntimes_profiles(tmp_path: Path) -> None:
-    """A time is the median of the runs; what onnxruntime has fused away takes none."""
+    """A time is the median of the runs; what onnxruntime leaves out takes none."""
     runs = [node_event("product", time) for time in (300, 100, 200)]
     events = [SESSION, *runs, *[node_event("last", 50, "CUDAExecutionProvider")] * 3]
     trace = store(tmp_path / "profile.json", events)
     found = boundmark.profile(onnx_model(tmp_path / "m.onnx"), trace=trace)
-    assert found.times == {"product": 200_000, "relu": 0, "last": 50_000}
-    assert "ran it as part of another one" in found.untimed["relu"]
+    assert found.times == {"product": 200_000, "same": 0, "last": 50_000}
+    assert "ran it as part of another one" in found.untimed["same"]
     assert any("CUDAExecutionProvider are those of launches" in note for note in found.notes)
     assert found.source == (
         "profile of onnxruntime with CPUExecutionProvider and CUDAExecutionProvider "
@@ -82,7 +84,11 @@ def test_nodes_have_their_names_in_onnxruntimes_profiles(tmp_path: Path) -> None
     [
         ([SESSION], "it has no times of nodes; expected a profile of onnxruntime"),
         (
-            [SESSION, node_event("product", 50), node_event("fused", 50)],
+            [SESSION, node_event("fused", 3), node_event("last", 97)],
+            "1 of 2 operators with arithmetic have no time, the first of them 'product'; expected",
+        ),
+        (
+            [SESSION, *(node_event(name, 25) for name in ("product", "last")), FUSED],
             "50% of its time belongs to no operator of the model, most of it to 'fused'; expected",
         ),
         ([SESSION, node_event("product", 0)], "its events take no time; expected some that do"),
@@ -99,6 +105,31 @@ def test_other_profiles_are_refused(tmp_path: Path, events: Any, expected: str) 
     trace = store(tmp_path / "profile.json", events)
     with pytest.raises(InvalidInputError, match=f"profile.json: .*{expected}"):
         boundmark.profile(onnx_model(tmp_path / "m.onnx"), trace=trace)
+
+
+def test_one_operator_in_ten_may_lack_a_time(tmp_path: Path) -> None:
+    """Operators count, not their times: those of a fused model are in one that has another name."""
+    names = [f"relu_{at}" for at in range(10)]
+    tensors = ["x", *names[:-1], "y"]
+    graph = helper.make_graph(
+        [
+            helper.make_node("Relu", [read], [written], name=name)
+            for name, read, written in zip(names, tensors, tensors[1:], strict=False)
+        ],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [8])],
+    )
+    onnx.save(helper.make_model(graph, ir_version=9), tmp_path / "m.onnx")
+    # A clock of microseconds says 0 of what is short.
+    events = [SESSION, node_event("relu_9", 100), *(node_event(one, 0) for one in names[1:9])]
+    trace = store(tmp_path / "profile.json", events)
+    found = boundmark.profile(tmp_path / "m.onnx", trace=trace)
+    assert list(found.untimed) == ["relu_0"]
+    store(trace, events[:-1])
+    expected = "2 of 10 operators with arithmetic have no time, the first of them 'relu_0'; exp"
+    with pytest.raises(InvalidInputError, match=expected):
+        boundmark.profile(tmp_path / "m.onnx", trace=trace)
 
 
 def test_what_control_flow_runs_is_part_of_it(tmp_path: Path) -> None:
@@ -356,7 +387,10 @@ def _no_events(trace: dict[str, Any]) -> None:
             _of_other_operators,
             "66% of its time belongs to no operator .* calls that are not the mo",
         ),
-        (_without_ids, "100% of its time belongs to no operator .* to kernels without a call; exp"),
+        (
+            _without_ids,
+            "3 of 3 operators with arithmetic have no time, the first of them 'first/Gemm'",
+        ),
         (_other_shapes, "the first 0 were found in this order, and then no 'aten::linear'"),
         (_no_events, "traceEvents is no list; expected a trace of torch.profiler"),
     ],

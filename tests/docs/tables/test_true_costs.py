@@ -11,7 +11,7 @@ from boundmark.benchmarks.library.known import known_results
 from boundmark.datasets.measured import load, measured_model, measured_models
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph_of
-from boundmark.reports.true_costs import rows, totals
+from boundmark.reports.true_costs import engine_steps, rows, totals
 
 PARTITIONS = json.loads((FOLDER / "true_costs.json").read_text())
 
@@ -40,3 +40,15 @@ def test_rows_are_costs_of_stored_partitions(name: str, monkeypatch: pytest.Monk
         known = known_results(library, measured, 1e6)
         assert known is not None
         assert known.bound == row.optimum
+
+
+def test_published_steps_are_predicted_by_the_roofline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All columns again, and one by hand: weights and cache of Llama-3-8B at 4.8 TB/s, launches."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    found = load_script("true_costs").engines()
+    assert len(found) == 14
+    assert tuple(found) == engine_steps()
+    first = found[0]
+    read = 2 * (8.03e9 - 128_256 * 4096) + 8 * 96 * 131_072
+    assert (first.model, first.devices) == ("llama-3-8b", "1xH200")
+    assert 1e9 * read / 4.8e12 < first.predicted < 1.2e9 * read / 4.8e12
