@@ -26,7 +26,7 @@ from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, 
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
 from boundmark.benchmarks.execution.verification_job import may_be_accepted
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.schema import ACCEPTED_BY, TraceKind
+from boundmark.reports.stored.schema import ACCEPTED_BY, TraceKind, is_refuted
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 
@@ -429,10 +429,13 @@ def outcome_of(
     """Return the outcome of a task in this process's environment."""
     objective = verified.solution.value if verified.solution else None
     bound = verified.certificate.value if verified.certificate else None
-    status, detail = ending.status, ending.detail
-    if verified.rejections:
+    status, detail, rejections = ending.status, ending.detail, list(verified.rejections)
+    claim = reports.claim
+    if claim is not None and objective is not None and is_refuted(claim[0], objective):
+        rejections.append(f"claim of {claim[0]:.3f}: it is above the verified cost of {objective}")
+    if rejections:
         status = "error"
-        detail = shortened("rejected: " + "; ".join(verified.rejections), LONGEST_DETAIL)
+        detail = shortened("rejected: " + "; ".join(rejections), LONGEST_DETAIL)
 
     events = reports.events(ending.started, ending.seconds)
 
@@ -443,7 +446,6 @@ def outcome_of(
             return bound is not None and event.value <= bound
         return True
 
-    claim = reports.claim
     claimed_now: list[Event] = []
     if verified.accepted and (claim is None or verified.accepted.bound > claim[0]):
         marked = f"{verified.accepted.kind}{ACCEPTED_BY}{verified.accepted.package}"

@@ -346,7 +346,7 @@ def test_immediate_methods_that_take_long_leave_no_false_rows(
 def test_a_claim_above_a_verified_cost_is_wrong(
     boundmark: Boundmark, tmp_path: Path, bound: str
 ) -> None:
-    """It is left out, as in reports, and a note says so; one below the cost is kept."""
+    """It is left out, as in reports, and its status says so; one below the cost is kept."""
     method = tmp_path / "mine.py"
     method.write_text(
         "from boundmark.problems.certificate import Claim\n"
@@ -359,6 +359,6 @@ def test_a_claim_above_a_verified_cost_is_wrong(
     is_wrong = float(bound) > answer["objective"]
     assert answer["claimed_bound"] == (None if is_wrong else float(bound))
     assert [text.partition(": ")[2] for text in answer["failures"]] == [
-        "its bound of 1,000,000,000,000.000 is above a verified cost of "
-        f"{answer['objective']:,}, so it is wrong and left out"
+        "error: rejected: claim of 1000000000000.000: it is above the verified cost of "
+        f"{answer['objective']}"
     ] * is_wrong

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from other_process import call
 from recording import FEW_EVALUATIONS, Recorder, record
-from tiny_instances import larger, may_repeat, runs_elsewhere, tiny
+from selection import examples
+from tiny_instances import larger, may_repeat, runs_elsewhere, samples, tiny
 
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods, problems
@@ -92,6 +95,28 @@ def enclose_the_optimum(
         if method.kind in ("bound", "exact") and best > 0:
             assert recorder.bounds
     assert treated
+
+
+@pytest.mark.parametrize(
+    "method",
+    [method for method in METHODS if method.kind != "heuristic"],
+    ids=lambda method: method.name,
+)
+@settings(deadline=None, max_examples=examples(20))
+@given(data=st.data())
+def test_bounds_hold_on_random_instances(method: Method, data: st.DataObject) -> None:
+    """Where work and transfers take no time, blocks and devices are alike, and memory is tight."""
+    own = samples(method.problem)
+    if not hasattr(own, "random_instances"):
+        pytest.skip(f"{method.problem} has no random instances.")
+    sample = data.draw(own.random_instances())
+    try:
+        recorder = run(method, sample)
+    except UnsupportedError:
+        return
+    best = own.optimum(sample)
+    assert all(sample.objective(solution) >= best for solution in recorder.solutions)
+    assert all(bound.bound <= best for bound in recorder.bounds)
 
 
 @pytest.mark.parametrize("method", AT_ONCE, ids=lambda method: method.name)

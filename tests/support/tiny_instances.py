@@ -1,7 +1,8 @@
 """Tiny instances of each problem, with their optimum, for all methods of the problem.
 
 A problem has a module with `LARGER`, an instance on which methods have something to improve, and
-`tiny`, which returns pairs of an instance and its optimum. Two flags are optional: `ELSEWHERE` if
+`tiny`, which returns pairs of an instance and its optimum; ours have `random_instances`, too, a strategy of
+random instances, and `optimum`, which is infinite if one has no solution. Two flags are optional: `ELSEWHERE` if
 the methods need a process of their own, or the names of those that do, and `REPEATS_OBJECTIVES` if
 they may report solutions that are no better than the last one. Other packages name theirs in the
 entry-point group ``boundmark.tiny_instances``, by the problem's name.
