@@ -87,7 +87,7 @@ def solve(
             folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
             with _keeping(source, folder, ended):
                 pass
-    answer = _best(source, results, rounds.immediate_names, rounds.clock.spent())
+    answer = _best(source, results, rounds.on_trial, rounds.clock.spent())
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
     answer = _with_claims(answer, results)
@@ -271,14 +271,15 @@ def _stored_results(source: NamedInstance, folder: Path, tried: Collection[str])
 
 
 def _best(
-    source: NamedInstance, results: Sequence[_Result], immediate: Collection[str], seconds: float
+    source: NamedInstance, results: Sequence[_Result], on_trial: Collection[str], seconds: float
 ) -> Answer:
     """Return the best of some results, by the rule of `reports.tables.rows.best_rows`.
 
     Parameters
     ----------
-    immediate
-        Names of methods that were run on trial: that they do not suit the instance is no failure.
+    on_trial
+        Names of methods for which it is no failure that they do not suit the instance, if others
+        have solved it.
     """
     solved = min(
         (one for one in results if one.objective is not None),
@@ -295,7 +296,7 @@ def _best(
         for one in {one.method: one for one in results}.values()
         if one.status != "ok"
         and one.detail != ended_because(PROVEN)
-        and not (one.method in immediate and one.status in UNSUITABLE)
+        and not (solved and one.method in on_trial and one.status in UNSUITABLE)
     ]
     return Answer(
         source=source,

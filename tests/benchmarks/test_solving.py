@@ -11,6 +11,8 @@ from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.solving import solve
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
+from boundmark.problems.catalog import datasets, problems
+from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.reports.stored.store import ResultStore
 
 KEYS = {
@@ -318,6 +320,25 @@ def test_immediate_methods_alone_answer() -> None:
     )
     answer, _ = solve(NamedInstance("file", "chain", chain(20, 4)), options)
     assert (answer.objective, answer.certified_bound) == (58, 20)
+    assert answer.failures == ()
+
+
+@pytest.mark.parametrize(
+    ("member", "memory", "micro_batches", "cost"),
+    [("zb_v-8-train", 16, 0, 8), ("zb_v-8-train", 16, 24, 206), ("interleaved-8-train", 0, 0, 9)],
+)
+def test_schedules_of_published_rules_need_no_search(
+    member: str, memory: int, micro_batches: int, cost: int
+) -> None:
+    """They are found by the methods that end before any search begins."""
+    layout = datasets()["shapes"].load(member)
+    instance = MicrobatchInstance.of(layout, memory=memory, micro_batches=micro_batches)
+    plan = MethodPlan.of(problems()["microbatch"], kinds=["heuristic"])
+    options = SolvingOptions(
+        replace(plan, rounds=()), RunSettings(60.0, 2**30), WallClock(60.0), workers=1
+    )
+    answer, _ = solve(NamedInstance("shapes", member, instance), options)
+    assert answer.objective == cost
     assert answer.failures == ()
 
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from recording import FEW_EVALUATIONS, Recorder, record
 from selection import examples
 from tiny_instances import larger, may_repeat, runs_elsewhere, samples, tiny
 
+from boundmark.benchmarks.rounds import MethodPlan
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate
@@ -161,6 +163,17 @@ def test_default_methods_are_the_problem_s_own(problem: Problem) -> None:
         assert methods()[name].problem == problem.name
     kinds = {method.kind for method in methods().values() if method.problem == problem.name}
     assert "exact" in kinds or {"heuristic", "bound"} <= kinds
+
+
+@pytest.mark.parametrize("problem", problems().values(), ids=lambda problem: problem.name)
+def test_every_heuristic_runs_by_default(problem: Problem) -> None:
+    """Whatever it needs in time, unless a sentence of its own says why not."""
+    plan = {choice.method.name for choice in MethodPlan.of(problem).all}
+    for method in methods(problem.name).values():
+        assert not method.left_out or method.left_out.endswith(".")
+        if all(map(find_spec, method.requires)):
+            is_left_out = method.name not in plan
+            assert is_left_out == bool(method.left_out) or method.kind != "heuristic"
 
 
 @pytest.mark.parametrize("problem", problems().values(), ids=lambda problem: problem.name)
