@@ -22,11 +22,14 @@ def instances(
         Whether devices may refuse operators, have little memory, also for live tensors, and be
         alike; some instances have no solution then.
     """
-    nodes, devices = draw(st.integers(1, most_nodes)), draw(st.integers(1, 3))
+    least = most_nodes - 2 if is_scarce else 1
+    nodes, devices = draw(st.integers(least, most_nodes)), draw(st.integers(1 + is_scarce, 3))
     few = st.integers(0, 6)
     pairs = [(u, v) for v in range(nodes) for u in range(v)]
     edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
-    kind = [draw(st.integers(0, d)) for d in range(devices)] if is_scarce else [*range(devices)]
+    kind = [*range(devices)]
+    if is_scarce and draw(st.booleans()):
+        kind[-1] = kind[0]
     rows = [
         _by_kind(kind, [[draw(few) for _ in kind] for _ in kind])
         for _ in range(draw(st.integers(1, 2)))
