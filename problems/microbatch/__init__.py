@@ -32,7 +32,6 @@ PROBLEM = Problem(
     solution_from_json=Schedule.from_json,
     immediate={
         "device-load": {},
-        "memory-latency": {},
         "gpipe": {},
         "1f1b": {},
         "1f1b-plus": {},
@@ -41,6 +40,7 @@ PROBLEM = Problem(
         "zb-h1": {},
         "zb-v": {},
         "dualpipe-v": {},
+        "memory-latency": {},
     },
     rounds=(("modulo",), ("modulo-tree", "tessel")),
     precedence=20,
