@@ -1,4 +1,4 @@
-"""Compares what `solve` finds by default with what each heuristic finds alone in a tenth of the time.
+"""Compares default answers of `solve` with those of each heuristic in a tenth of the time.
 
     python tests/campaigns/default_answers.py --seconds 30
 

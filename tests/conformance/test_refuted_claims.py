@@ -57,9 +57,10 @@ def test_solve_leaves_it_out(boundmark: Boundmark, tmp_path: Path, problem: str)
 def test_runs_and_reports_list_it(boundmark: Boundmark, tmp_path: Path, problem: str) -> None:
     """At the end of the run, on the page and in a table."""
     suite, out = tmp_path / "suite.toml", tmp_path / "out"
+    named = json.dumps([solving(problem), str(tmp_path / "boast.py")])
     suite.write_text(
         f'description = "A boast."\nproblem = "{problem}"\ntime_limit_seconds = 5\n'
-        f"memory_limit_gib = 1\nmethods = {json.dumps([solving(problem), str(tmp_path / 'boast.py')])}\n"
+        f"memory_limit_gib = 1\nmethods = {named}\n"
         '[[instances]]\nfile = "one.json"\n'
     )
     done = boundmark("run", suite, "--out", out, "--quiet")

@@ -54,7 +54,9 @@ def tiny() -> list[tuple[LayersInstance, int]]:
     """Return instances and their optimum, by trying all assignments; some have virtual stages."""
     found = []
     for seed in range(150):
-        sample = brute_force_layers.drawn(random.Random(seed), GOALS[seed % 3], ORDERS[seed // 3 % 2])
+        sample = brute_force_layers.drawn(
+            random.Random(seed), GOALS[seed % 3], ORDERS[seed // 3 % 2]
+        )
         if sample is not None and (best := optimum(sample)) < float("inf"):
             found.append((sample, int(best)))
     # One that the tools' equal counts are for, too.

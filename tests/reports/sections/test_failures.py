@@ -7,7 +7,6 @@ import pandas as pd
 from boundmark.reports.sections.failures import failure_section
 from boundmark.reports.stored.schema import unsupported_by_reason
 from boundmark.reports.tables.tasks import (
-    certified_table,
     contradicted_claims,
     failures,
     with_names,
