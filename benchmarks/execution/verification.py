@@ -429,14 +429,6 @@ def outcome_of(
     """Return the outcome of a task in this process's environment."""
     objective = verified.solution.value if verified.solution else None
     bound = verified.certificate.value if verified.certificate else None
-    status, detail, rejections = ending.status, ending.detail, list(verified.rejections)
-    claim = reports.claim
-    if claim is not None and objective is not None and is_refuted(claim[0], objective):
-        rejections.append(f"claim of {claim[0]:.3f}: it is above the verified cost of {objective}")
-    if rejections:
-        status = "error"
-        detail = shortened("rejected: " + "; ".join(rejections), LONGEST_DETAIL)
-
     events = reports.events(ending.started, ending.seconds)
 
     def stands(event: Event) -> bool:
@@ -446,6 +438,7 @@ def outcome_of(
             return bound is not None and event.value <= bound
         return True
 
+    claim = reports.claim
     claimed_now: list[Event] = []
     if verified.accepted and (claim is None or verified.accepted.bound > claim[0]):
         marked = f"{verified.accepted.kind}{ACCEPTED_BY}{verified.accepted.package}"
@@ -457,6 +450,12 @@ def outcome_of(
         )
         at = next(arrivals, ending.seconds)
         claimed_now = [Event(at, "bound_claimed", claim[0])]
+    status, detail, rejections = ending.status, ending.detail, list(verified.rejections)
+    if claim is not None and objective is not None and is_refuted(claim[0], objective):
+        rejections.append(f"claim of {claim[0]:.3f}: it is above the verified cost of {objective}")
+    if rejections:
+        status = "error"
+        detail = shortened("rejected: " + "; ".join(rejections), LONGEST_DETAIL)
     kind = claim[1] if claim else None
     if verified.certificate:
         kind = json.loads(verified.certificate.document)["kind"]

@@ -252,6 +252,6 @@ def accepted_by_package(tasks: pd.DataFrame) -> "pd.Series[bool]":
 
 def is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":
     """Return which tasks have no claim above the objective of their instance."""
-    return ~is_refuted(
-        tasks["bound_claimed"], tasks["instance_sha256"].map(upper).astype("float64")
-    )
+    cost = tasks["instance_sha256"].map(upper).astype("float64")
+    wrong: pd.Series[bool] = is_refuted(tasks["bound_claimed"], cost)
+    return ~wrong
