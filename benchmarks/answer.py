@@ -33,8 +33,7 @@ GIVEN = "given"
 # Who has found what `solve` takes from the library; its start says who that was.
 LIBRARY = "library"
 
-# How an immediate method ends on an instance that it does not suit, which is no failure: it is
-# tried on all.
+# How a method ends on an instance that it does not suit; no failure of one that nobody asked for.
 UNSUITABLE = ("unsupported", "timeout")
 
 # Of the lines that are printed.

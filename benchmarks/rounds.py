@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +53,13 @@ class MethodPlan:
         Run first, in the calling process; see `Problem.immediate`.
     rounds
         A round is run if those before it, and the immediate methods, have not proven an optimum.
+    on_trial
+        Names of methods that are run whether they suit the instance or not.
     """
 
     immediate: tuple[MethodChoice, ...]
     rounds: tuple[tuple[MethodChoice, ...], ...]
+    on_trial: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -66,7 +70,9 @@ class MethodPlan:
     ) -> "MethodPlan":
         """Return the methods asked for as one round, or else the problem's default ones.
 
-        Default methods that are not installed, or of other kinds, are left out.
+        These are its immediate methods, those of its rounds, and in the first round all heuristics
+        that do not say why they are left out. Default methods that are not installed, or lack what
+        they require, or are of other kinds, are not among them.
 
         Raises
         ------
@@ -78,17 +84,24 @@ class MethodPlan:
         if names:
             asked = (MethodChoice.of(name, problem=problem.name) for name in dict.fromkeys(names))
             return cls((), (tuple(asked),))
-        treating = [one.name for one in methods(problem.name).values() if one.kind in kinds]
-        if not treating:
+        known = methods(problem.name)
+        of_kinds = [one for one in known.values() if one.kind in kinds]
+        treating = [one.name for one in of_kinds if all(map(find_spec, one.requires))]
+        if not of_kinds:
             raise InvalidInputError(
                 f"no method of kind {' or '.join(kinds)} for problem {problem.name!r} is installed."
             )
         immediate = {name: params for name, params in problem.immediate.items() if name in treating}
+        wanted = [name for name in treating if not known[name].left_out]
+        first, *later = problem.rounds or (wanted,)
+        named = {*immediate, *first, *itertools.chain.from_iterable(later)}
+        heuristics = [name for name in wanted if known[name].kind == "heuristic"]
+        others = [name for name in heuristics if name not in named]
         rounds = [
             tuple(
                 MethodChoice.of(name, problem=problem.name) for name in round_ if name in treating
             )
-            for round_ in problem.rounds or (treating,)
+            for round_ in ((*first, *others), *later)
         ]
         return cls(
             tuple(
@@ -96,6 +109,7 @@ class MethodPlan:
                 for name, params in immediate.items()
             ),
             tuple(filter(None, rounds)),
+            frozenset([*immediate, *heuristics]),
         )
 
     @property
@@ -176,6 +190,8 @@ class Rounds:
         former to the first task of the latter.
     on_begin
         Called with the clock then.
+    on_trial
+        As in the plan.
     why_stopped
         A clause if `stop` was called, else empty.
     """
@@ -193,8 +209,10 @@ class Rounds:
     ) -> None:
         self._source = source
         self._immediate, self._rounds = plan.immediate, plan.rounds
+        self.on_trial = plan.on_trial
         self._done: list[MethodChoice] = []
         self._immediate_seconds = self._spent = 0.0
+        self._has_postponed = False
         self._settings = options.settings
         self.clock = options.clock
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
@@ -216,11 +234,6 @@ class Rounds:
         return len(self._rounds)
 
     @property
-    def immediate_names(self) -> list[str]:
-        """Names of the methods that run in the command's own process."""
-        return [choice.method.name for choice in self._immediate]
-
-    @property
     def to_come(self) -> list[list[str]]:
         """Names of the methods of each round that has not begun."""
         return [[one.method.name for one in round_] for round_ in self._rounds[self.round :]]
@@ -233,8 +246,8 @@ class Rounds:
     def immediate_tasks(self) -> Iterator[PlannedTask]:
         """Yield the tasks that need no processes of their own, one after the other.
 
-        Those that are not begun before the others have used a second wait for the first round, as
-        those that were ended.
+        Those that are not begun before the others have used a second wait for a round of their own,
+        as those that were ended.
         """
         for choice in self._immediate:
             limit = min(IMMEDIATE_SECONDS, self.clock.seconds)
@@ -266,7 +279,7 @@ class Rounds:
         self._on_change()
 
     def finished(self, planned: PlannedTask, outcome: Outcome) -> None:
-        """Note an outcome; an immediate method whose time was too short gets more in round 1."""
+        """Note an outcome; an immediate method whose time was too short gets more in a round."""
         if self.round == 0:
             self._immediate_seconds += outcome.wall_seconds + outcome.verify_seconds
             for choice in self._immediate:
@@ -294,9 +307,10 @@ class Rounds:
             self._changed.notify_all()
 
     def _postpone(self, immediate: MethodChoice) -> None:
-        """Add a method to the first round."""
-        first, *others = self._rounds or ((),)
-        self._rounds = ((*first, immediate), *others)
+        """Add a method to the round of those that end before any search begins."""
+        waiting = self._rounds[:1] if self._has_postponed else ((),)
+        self._rounds = ((*waiting[0], immediate), *self._rounds[self._has_postponed :])
+        self._has_postponed = True
 
     def _next(self) -> PlannedTask | None:
         with self._changed:

@@ -1,6 +1,5 @@
 """Solve one instance: run its methods and return the best solution and certified bound."""
 
-import math
 import signal
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -27,7 +26,7 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
 from boundmark.problems.json_documents import canonical_json
-from boundmark.reports.stored.schema import ACCEPTED_BY, CLAIM_TOLERANCE
+from boundmark.reports.stored.schema import ACCEPTED_BY, is_refuted
 
 # What runs methods is imported where it is used: an optimum that the library has needs none of it.
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def solve(
             folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
             with _keeping(source, folder, ended):
                 pass
-    answer = _best(source, results, rounds.immediate_names, options.methods, rounds.clock.spent())
+    answer = _best(source, results, rounds.on_trial, options.methods, rounds.clock.spent())
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
     answer = _with_claims(answer, results)
@@ -280,7 +279,7 @@ def _stored_results(source: NamedInstance, folder: Path, tried: Collection[str])
 def _best(
     source: NamedInstance,
     results: Sequence[_Result],
-    immediate: Collection[str],
+    on_trial: Collection[str],
     asked: Collection[str],
     seconds: float,
 ) -> Answer:
@@ -288,8 +287,9 @@ def _best(
 
     Parameters
     ----------
-    immediate
-        Names of methods that were run on trial: that they do not suit the instance is no failure.
+    on_trial
+        Names of methods for which it is no failure that they do not suit the instance, if others
+        have solved it.
     asked
         Names of methods that the user asked for: that they found nothing is said. So it is of all
         where none found anything.
@@ -307,7 +307,7 @@ def _best(
     )
     notes = []
     for one in {one.method: one for one in results}.values():
-        is_unsuitable = one.method in immediate and one.status in UNSUITABLE
+        is_unsuitable = solved and one.method in on_trial and one.status in UNSUITABLE
         if one.status == "ok":
             if one.found_nothing and (is_empty or one.method in asked):
                 notes.append(
@@ -365,15 +365,17 @@ def _with_claims(answer: Answer, results: Sequence[_Result]) -> Answer:
 
     As in reports, a bound above the answer's cost, which is verified, is left out.
     """
-    most = math.inf if answer.objective is None else answer.objective * (1 + CLAIM_TOLERANCE)
+    cost = answer.objective
     claims = [(one.claimed, one) for one in results if one.claimed is not None]
-    tenable = [(bound, one.bound_kind or "") for bound, one in claims if bound <= most]
+    refuted = [(b, one) for b, one in claims if cost is not None and is_refuted(b, cost)]
+    tenable = [(b, one.bound_kind or "") for b, one in claims if (b, one) not in refuted]
     accepted = max((one for one in tenable if ACCEPTED_BY in one[1]), default=(None, None))
     wrong = [
         f"{one.method}: its bound of {bound:,.3f} is above a verified cost of "
-        f"{answer.objective:,}, so it is wrong and left out"
-        for bound, one in claims
-        if bound > most
+        f"{cost:,}, so it is wrong and left out"
+        for bound, one in refuted
+        # Else its status says so.
+        if one.objective is None or not is_refuted(bound, one.objective)
     ]
     return replace(
         answer,

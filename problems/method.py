@@ -146,6 +146,9 @@ class Method:
     warm
         Modules that take long to import and are imported before tasks are forked. Those of a
         problem's methods must get along in one process, and start no threads when imported.
+    left_out
+        Why `solve` does not run it unless it is asked for, in a sentence; empty if it does. For
+        heuristics: of other methods, `Problem.rounds` says which ones are run.
     """
 
     name: str
@@ -159,11 +162,13 @@ class Method:
     known_cost: str | None = None
     requires: tuple[str, ...] = ()
     warm: tuple[str, ...] = ()
+    left_out: str = ""
 
     def __post_init__(self) -> None:
         for field_name, is_right, expected in (
             ("problem", isinstance(self.problem, str), "a text"),
             ("summary", isinstance(self.summary, str), "a text"),
+            ("left_out", isinstance(self.left_out, str), "a text"),
             ("kind", self.kind in get_args(Kind), " or ".join(get_args(Kind))),
             ("run", callable(self.run), "a function"),
             ("params", _is_params(self.params), "names with texts, numbers or truth values"),

@@ -238,10 +238,11 @@ class Problem:
         Methods that `boundmark solve` runs first, in its own process, each with the parameters that
         differ from its defaults. They end within a second on usual instances, and import nothing
         that takes long: no solver and nothing compiled. One that takes longer is ended, and runs
-        again in the first round.
+        again in a round of its own, before the others.
     rounds
         Names of the methods that `boundmark solve` runs if none is asked for, round by round until
         the best solution is proven optimal. Without any, all methods of the problem in one round.
+        Heuristics that are in neither, and not `Method.left_out`, are run in the first round.
         Methods that are immediate as well, with the same parameters, are not run again.
     precedence
         Where a source suits several problems, the one with the lowest number comes first.

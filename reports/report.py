@@ -333,7 +333,7 @@ def write_report(
         "certified": folder.certified,
         "failures": failures(folder.tasks),
         "unsupported": folder.unsupported,
-        "contradicted_claims": contradicted_claims(folder.tasks, folder.certified),
+        "contradicted_claims": contradicted_claims(folder.tasks),
     }
     files = {
         f"tables/{name}.parquet": parquet_bytes(described(name, table))

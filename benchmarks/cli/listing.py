@@ -72,13 +72,14 @@ def methods(name: str | None, as_json: bool, wide: bool) -> None:
                 "kind": method.kind,
                 "parameters": ", ".join(f"{key}={value}" for key, value in method.params.items()),
                 "summary": method.summary,
+                "left out": method.left_out,
             }
             for method in listed
         ],
         as_json,
         wide,
         by=("problem", "kind"),
-        below={"parameters": "Parameters: {}"},
+        below={"parameters": "Parameters: {}", "left out": "Only on request: {}"},
     )
 
 

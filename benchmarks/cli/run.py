@@ -136,7 +136,7 @@ def run(
             memory_gib=memory_limit,
             console=progress_console(quiet),
         )
-        lines = _records(out, update_best, quiet)
+        lines = [*_wrong_claims(out), *_records(out, update_best, quiet)]
         if manifest is not None:
             lines.append(f"manifest: {manifest}, sha256 {write_manifest(out, manifest)}")
     except KeyboardInterrupt:
@@ -211,6 +211,23 @@ def _print_how_to_resume(out: Path, rerun: tuple[str, ...]) -> None:
         stored = f"{len(ResultStore.open(out).finished())} tasks are stored in {out}; "
     less = ", without --rerun for what has run again," if rerun else ""
     click.echo(f"interrupted: {stored}the same command{less} goes on with the others", err=True)
+
+
+def _wrong_claims(directory: Path) -> list[str]:
+    """Return a sentence for each method with claims that verified costs of the folder refute."""
+    from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.tables.tasks import contradicted_claims, with_names
+
+    wrong = contradicted_claims(with_names(ResultStore.open(directory).results()))
+    lines = []
+    for method, rows in wrong.groupby("method"):
+        first = rows.iloc[0]
+        lines.append(
+            f"wrong: {len(rows)} claimed by {method} above verified costs; the first: "
+            f"{first['bound_claimed']:,.3f} on {first['dataset']}/{first['instance']}, which has "
+            f"a solution of {int(first['best_objective']):,}"
+        )
+    return lines
 
 
 def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:

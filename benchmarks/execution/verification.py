@@ -26,7 +26,7 @@ from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, 
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
 from boundmark.benchmarks.execution.verification_job import may_be_accepted
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.schema import ACCEPTED_BY, TraceKind
+from boundmark.reports.stored.schema import ACCEPTED_BY, TraceKind, is_refuted
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 
@@ -429,11 +429,6 @@ def outcome_of(
     """Return the outcome of a task in this process's environment."""
     objective = verified.solution.value if verified.solution else None
     bound = verified.certificate.value if verified.certificate else None
-    status, detail = ending.status, ending.detail
-    if verified.rejections:
-        status = "error"
-        detail = shortened("rejected: " + "; ".join(verified.rejections), LONGEST_DETAIL)
-
     events = reports.events(ending.started, ending.seconds)
 
     def stands(event: Event) -> bool:
@@ -455,6 +450,12 @@ def outcome_of(
         )
         at = next(arrivals, ending.seconds)
         claimed_now = [Event(at, "bound_claimed", claim[0])]
+    status, detail, rejections = ending.status, ending.detail, list(verified.rejections)
+    if claim is not None and objective is not None and is_refuted(claim[0], objective):
+        rejections.append(f"claim of {claim[0]:.3f}: it is above the verified cost of {objective}")
+    if rejections:
+        status = "error"
+        detail = shortened("rejected: " + "; ".join(rejections), LONGEST_DETAIL)
     kind = claim[1] if claim else None
     if verified.certificate:
         kind = json.loads(verified.certificate.document)["kind"]

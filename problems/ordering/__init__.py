@@ -50,7 +50,7 @@ PROBLEM = Problem(
     immediate={"operator-memory": {}, "default-order": {}},
     rounds=(
         ("live-cut", "bfs-order", "dfs-order", "greedy-order", "downset-dp"),
-        ("reorder",),
+        ("reorder", "brkga-orders"),
     ),
     precedence=40,
     naming=NAMING,

@@ -46,7 +46,14 @@ PROBLEM = Problem(
     instance_from_json=PipelineInstance.from_json,
     solution_from_json=Partition.from_json,
     # Many models are narrow: their optimum is found and proven before anything else is imported.
-    immediate={"balanced-work": {}, "max-work": {}, "mean-work": {}, "ideal-dp": {"ideals": 1000}},
+    immediate={
+        "balanced-work": {},
+        "max-work": {},
+        "mean-work": {},
+        "ideal-dp": {"ideals": 1000},
+        "uniform": {},
+        "pippy": {},
+    },
     # `certify` begins with the exact one for narrow graphs, and the last round uses its time.
     # `fractional-load` takes seconds on 1,000 nodes; `certify` has it where it is strongest.
     rounds=(("slicegraph", "node-cut"), ("memetic", "certify")),

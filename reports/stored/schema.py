@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -118,3 +118,8 @@ ACCEPTED_BY = ", accepted by "
 
 # A claim may exceed the optimum by a solver's tolerance. Beyond this it contradicts a solution.
 CLAIM_TOLERANCE = 1e-6
+
+
+def is_refuted(claimed: Any, cost: Any) -> Any:
+    """Whether a verified cost shows that a claimed bound is wrong; also of columns of both."""
+    return claimed > cost * (1 + CLAIM_TOLERANCE)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.dictionary import columns_of
-from boundmark.reports.stored.schema import ACCEPTED_BY, CLAIM_TOLERANCE
+from boundmark.reports.stored.schema import ACCEPTED_BY, is_refuted
 from boundmark.reports.tables.parameters import json_object, parameter_text, with_parameter_columns
 from boundmark.reports.tables.rows import best_rows, values_of
 
@@ -236,9 +236,9 @@ def _refuse_contradiction(upper: pd.DataFrame, lower: pd.DataFrame) -> None:
     )
 
 
-def contradicted_claims(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
+def contradicted_claims(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return the tasks whose claim is above the best verified objective of their instance."""
-    upper = certified.set_index("instance_sha256")["objective"].astype("float64")
+    upper = tasks.groupby("instance_sha256")["objective"].min().astype("float64")
     wrong = tasks[tasks["bound_claimed"].notna() & ~is_tenable(tasks, upper)]
     return wrong.assign(best_objective=wrong["instance_sha256"].map(upper))[
         columns_of("contradicted_claims")
@@ -252,5 +252,6 @@ def accepted_by_package(tasks: pd.DataFrame) -> "pd.Series[bool]":
 
 def is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":
     """Return which tasks have no claim above the objective of their instance."""
-    limit = tasks["instance_sha256"].map(upper).astype("float64") * (1 + CLAIM_TOLERANCE)
-    return ~(tasks["bound_claimed"] > limit)
+    cost = tasks["instance_sha256"].map(upper).astype("float64")
+    wrong: pd.Series[bool] = is_refuted(tasks["bound_claimed"], cost)
+    return ~wrong

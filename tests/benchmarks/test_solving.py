@@ -12,6 +12,8 @@ from boundmark.benchmarks.settings import RunSettings
 from boundmark.benchmarks.solving import solve
 from boundmark.benchmarks.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.wall_clock import WallClock
+from boundmark.problems.catalog import datasets, problems
+from boundmark.problems.microbatch import MicrobatchInstance
 from boundmark.reports.stored.store import ResultStore
 
 KEYS = {
@@ -323,6 +325,25 @@ def test_immediate_methods_alone_answer() -> None:
     assert answer.failures == ()
 
 
+@pytest.mark.parametrize(
+    ("member", "memory", "micro_batches", "cost"),
+    [("zb_v-8-train", 16, 0, 8), ("zb_v-8-train", 16, 24, 206), ("interleaved-8-train", 0, 0, 9)],
+)
+def test_schedules_of_published_rules_need_no_search(
+    member: str, memory: int, micro_batches: int, cost: int
+) -> None:
+    """They are found by the methods that end before any search begins."""
+    layout = datasets()["shapes"].load(member)
+    instance = MicrobatchInstance.of(layout, memory=memory, micro_batches=micro_batches)
+    plan = MethodPlan.of(problems()["microbatch"], kinds=["heuristic"])
+    options = SolvingOptions(
+        replace(plan, rounds=()), RunSettings(60.0, 2**30), WallClock(60.0), workers=1
+    )
+    answer, _ = solve(NamedInstance("shapes", member, instance), options)
+    assert answer.objective == cost
+    assert answer.failures == ()
+
+
 def test_a_value_given_twice_counts_once(boundmark: Boundmark) -> None:
     """Twice the same number of stages is one question, and has one answer."""
     once, twice = (
@@ -348,7 +369,7 @@ def test_immediate_methods_that_take_long_leave_no_false_rows(
 def test_a_claim_above_a_verified_cost_is_wrong(
     boundmark: Boundmark, tmp_path: Path, bound: str
 ) -> None:
-    """It is left out, as in reports, and a note says so; one below the cost is kept."""
+    """It is left out, as in reports, and its status says so; one below the cost is kept."""
     method = tmp_path / "mine.py"
     method.write_text(
         "from boundmark.problems.certificate import Claim\n"
@@ -361,6 +382,6 @@ def test_a_claim_above_a_verified_cost_is_wrong(
     is_wrong = float(bound) > answer["objective"]
     assert answer["claimed_bound"] == (None if is_wrong else float(bound))
     assert [text.partition(": ")[2] for text in answer["failures"]] == [
-        "its bound of 1,000,000,000,000.000 is above a verified cost of "
-        f"{answer['objective']:,}, so it is wrong and left out"
+        "error: rejected: claim of 1000000000000.000: it is above the verified cost of "
+        f"{answer['objective']}"
     ] * is_wrong

@@ -3,13 +3,18 @@
 import itertools
 import json
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from other_process import call
 from recording import FEW_EVALUATIONS, Recorder, record
-from tiny_instances import larger, may_repeat, runs_elsewhere, tiny
+from selection import examples
+from tiny_instances import larger, may_repeat, runs_elsewhere, samples, tiny
 
+from boundmark.benchmarks.rounds import MethodPlan
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate
@@ -94,6 +99,28 @@ def enclose_the_optimum(
     assert treated
 
 
+@pytest.mark.parametrize(
+    "method",
+    [method for method in METHODS if method.kind != "heuristic"],
+    ids=lambda method: method.name,
+)
+@settings(deadline=None, max_examples=examples(20))
+@given(data=st.data())
+def test_bounds_hold_on_random_instances(method: Method, data: st.DataObject) -> None:
+    """Where work and transfers take no time, blocks and devices are alike, and memory is tight."""
+    own = samples(method.problem)
+    if not hasattr(own, "random_instances"):
+        pytest.skip(f"{method.problem} has no random instances.")
+    sample = data.draw(own.random_instances())
+    try:
+        recorder = run(method, sample)
+    except UnsupportedError:
+        return
+    best = own.optimum(sample)
+    assert all(sample.objective(solution) >= best for solution in recorder.solutions)
+    assert all(bound.bound <= best for bound in recorder.bounds)
+
+
 @pytest.mark.parametrize("method", AT_ONCE, ids=lambda method: method.name)
 def test_reports_improve(method: Method) -> None:
     """A method does not report what it has already beaten."""
@@ -136,6 +163,17 @@ def test_default_methods_are_the_problem_s_own(problem: Problem) -> None:
         assert methods()[name].problem == problem.name
     kinds = {method.kind for method in methods().values() if method.problem == problem.name}
     assert "exact" in kinds or {"heuristic", "bound"} <= kinds
+
+
+@pytest.mark.parametrize("problem", problems().values(), ids=lambda problem: problem.name)
+def test_every_heuristic_runs_by_default(problem: Problem) -> None:
+    """Whatever it needs in time, unless a sentence of its own says why not."""
+    plan = {choice.method.name for choice in MethodPlan.of(problem).all}
+    for method in methods(problem.name).values():
+        assert not method.left_out or method.left_out.endswith(".")
+        if all(map(find_spec, method.requires)):
+            is_left_out = method.name not in plan
+            assert is_left_out == bool(method.left_out) or method.kind != "heuristic"
 
 
 @pytest.mark.parametrize("problem", problems().values(), ids=lambda problem: problem.name)

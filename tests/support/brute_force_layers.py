@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from boundmark.problems.layers import LayerAssignment, LayerChain, LayersInstance, Stage
 
@@ -117,7 +117,9 @@ def optimum(sample: LayersInstance) -> float:
     return min((one for one in costs if one is not None), default=float("inf"))
 
 
-def drawn(dice: random.Random, goal: str, order: str, most: int = 6) -> LayersInstance | None:
+def drawn(
+    dice: random.Random, goal: str, order: str, most: int = 6, times: Sequence[int] = range(13)
+) -> LayersInstance | None:
     """Return a random instance; None if a layer fits nowhere, or all together do not."""
     n, types = dice.randint(1, most), dice.randint(1, 3)
     devices = [*range(types), *(dice.randrange(types) for _ in range(dice.randint(0, 4 - types)))]
@@ -131,7 +133,7 @@ def drawn(dice: random.Random, goal: str, order: str, most: int = 6) -> LayersIn
         tied = [(i, j, dice.randint(0, min(weights[i], weights[j])))]
     try:
         chain = LayerChain(
-            time=[[dice.randint(0, 12) for _ in range(n)] for _ in range(types)],  # type: ignore[arg-type]
+            time=[[dice.choice(times) for _ in range(n)] for _ in range(types)],  # type: ignore[arg-type]
             weights=weights,  # type: ignore[arg-type]
             held=[dice.choice((0, 0, 1, 3)) for _ in range(n)],  # type: ignore[arg-type]
             tied=tuple(tied),

@@ -45,13 +45,13 @@ def v_shape(backward: int = 2) -> BlockLayout:
 def layouts(draw: st.DrawFn) -> BlockLayout:
     """Draw up to 5 blocks on up to 2 devices; what a block allocates, a later one releases.
 
-    Blocks may occupy both devices, and parts may be independent of each other.
+    Blocks may occupy both devices or take equally long, and parts may be independent of each other.
     """
     devices = draw(st.integers(1, 2))
     pairs = draw(st.integers(0, 2))
     plain = draw(st.integers(0 if pairs else 1, 3 if pairs == 0 else 5 - 2 * pairs))
     where = st.sampled_from(((0,),) if devices == 1 else ((0,), (1,), (0, 1)))
-    duration = st.integers(1, 3)
+    duration = draw(st.sampled_from([st.integers(1, 3), st.just(1), st.just(2)]))
     blocks: list[BlockText] = []
     edges = []
     for number in range(pairs):

@@ -2,8 +2,10 @@
 
 import numpy as np
 from brute_force_slicing import instance
+from hypothesis import reject
 from hypothesis import strategies as st
 
+from boundmark.problems.errors import NoRoomError
 from boundmark.problems.slicing import Edge, SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.graph import whole
 
@@ -19,25 +21,26 @@ def instances(
     lengths = [draw(st.integers(1, length)) for _ in range(nodes)]
     axes = [draw(st.integers(0, 1)) for _ in range(nodes)]
     output = [draw(small) for _ in range(nodes)]
+    work = draw(st.sampled_from([st.integers(0, 20), st.just(9), st.sampled_from([0, 6])]))
     edges = [
         draw(_edge(producer, consumer, (lengths, axes, output)))
         for consumer in range(nodes)
         for producer in range(consumer)
         if draw(st.booleans())
     ]
-    return instance(
-        lengths,
-        [[draw(st.integers(0, 20)) for _ in range(count)] for _ in range(nodes)],
-        edges,
-        axis=axes,
-        launch=[draw(st.integers(0, 2)) for _ in range(count)],
-        weights=[draw(small) for _ in range(nodes)],
-        output=output,
-        capacity=[draw(st.sampled_from(capacity)) for _ in range(count)],
-        point_to_point=draw(st.sampled_from([(1, 1), (3, 2), (0, 1), (1, 5)])),
-        broadcast=draw(st.sampled_from([(1, 1), (2, 3)])),
-        delay=draw(st.integers(0, 2)),
-    )
+    costs = {
+        "launch": [draw(st.integers(0, 2)) for _ in range(count)],
+        "weights": [draw(small) for _ in range(nodes)],
+        "capacity": [draw(st.sampled_from(capacity)) for _ in range(count)],
+        "point_to_point": draw(st.sampled_from([(1, 1), (3, 2), (0, 1), (1, 5)])),
+        "broadcast": draw(st.sampled_from([(1, 1), (2, 3)])),
+        "delay": draw(st.integers(0, 2)),
+    }
+    times = [[draw(work) for _ in range(count)] for _ in range(nodes)]
+    try:
+        return instance(lengths, times, edges, axis=axes, output=output, **costs)
+    except NoRoomError:
+        reject()
 
 
 @st.composite

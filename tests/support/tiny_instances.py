@@ -1,10 +1,11 @@
 """Tiny instances of each problem, with their optimum, for all methods of the problem.
 
 A problem has a module with `LARGER`, an instance on which methods have something to improve, and
-`tiny`, which returns pairs of an instance and its optimum. Two flags are optional: `ELSEWHERE` if
-the methods need a process of their own, or the names of those that do, and `REPEATS_OBJECTIVES` if
-they may report solutions that are no better than the last one. Other packages name theirs in the
-entry-point group ``boundmark.tiny_instances``, by the problem's name.
+`tiny`, which returns pairs of an instance and its optimum. Ours have `random_instances`, too, a
+strategy, and `optimum`, which is infinite where nothing is feasible. Two flags are optional:
+`ELSEWHERE` if the methods need a process of their own, or the names of those that do, and
+`REPEATS_OBJECTIVES` if they may report solutions that are no better than the last one. Other
+packages name theirs in the entry-point group ``boundmark.tiny_instances``, by the problem's name.
 """
 
 from functools import cache

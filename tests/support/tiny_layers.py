@@ -3,7 +3,11 @@
 import random
 from dataclasses import replace
 
-from brute_force_layers import drawn, optimum, rounds
+import brute_force_layers
+from brute_force import KINDS_OF_COSTS
+from brute_force_layers import optimum, rounds
+from hypothesis import assume
+from hypothesis import strategies as st
 from large_numbers import multiplied
 
 from boundmark.problems.layers import LayerChain, LayersInstance
@@ -50,14 +54,16 @@ def tiny() -> list[tuple[LayersInstance, int]]:
     """Return instances and their optimum, by trying all assignments; some have virtual stages."""
     found = []
     for seed in range(150):
-        sample = drawn(random.Random(seed), GOALS[seed % 3], ORDERS[seed // 3 % 2])
+        sample = brute_force_layers.drawn(
+            random.Random(seed), GOALS[seed % 3], ORDERS[seed // 3 % 2]
+        )
         if sample is not None and (best := optimum(sample)) < float("inf"):
             found.append((sample, int(best)))
     # One that the tools' equal counts are for, too.
     equal = replace(VIRTUAL, virtual_stages=2)
     found.append((equal, min(one for _, one in rounds(equal) if one is not None)))
     for seed in range(40):
-        sample = drawn(random.Random(seed), "bottleneck", ORDERS[seed % 2])
+        sample = brute_force_layers.drawn(random.Random(seed), "bottleneck", ORDERS[seed % 2])
         if sample is not None:
             rule = ("interleaved", 1)[seed // 2 % 2]
             sample = replace(sample, virtual_stages=2, micro_batches=6, in_flight=rule)
@@ -65,6 +71,19 @@ def tiny() -> list[tuple[LayersInstance, int]]:
             if best < float("inf"):
                 found.append((sample, int(best)))
     return found
+
+
+@st.composite
+def random_instances(draw: st.DrawFn) -> LayersInstance:
+    """Return random instances for `optimum`, some with equal layers or many without time."""
+    dice, order = draw(st.randoms()), draw(st.sampled_from(ORDERS))
+    goal, times = draw(st.sampled_from(GOALS)), draw(st.sampled_from(KINDS_OF_COSTS))
+    sample = brute_force_layers.drawn(dice, goal, order, times=times)
+    assume(sample is not None)
+    if goal == "bottleneck" and draw(st.booleans()):
+        rule = draw(st.sampled_from(["interleaved", 1, "stages"]))
+        return replace(sample, virtual_stages=2, micro_batches=6, in_flight=rule)
+    return sample
 
 
 def scaled(sample: LayersInstance, best: int, factor: int) -> tuple[LayersInstance, int]:

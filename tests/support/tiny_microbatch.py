@@ -3,8 +3,8 @@
 import itertools
 from collections.abc import Iterator
 
-import brute_force_microbatch
-from brute_force_microbatch import layout, v_shape
+from brute_force_microbatch import instances, layout, optimum, v_shape
+from hypothesis import strategies as st
 from large_numbers import multiplied
 
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
@@ -20,7 +20,12 @@ LARGER = MicrobatchInstance.of(v_shape(3), memory=2)
 
 def tiny() -> list[tuple[MicrobatchInstance, int]]:
     """Return instances and their optimum, by trying all schedules."""
-    return [(sample, brute_force_microbatch.optimum(sample)) for sample in _instances()]
+    return [(sample, optimum(sample)) for sample in _instances()]
+
+
+def random_instances() -> st.SearchStrategy[MicrobatchInstance]:
+    """Return random instances for `optimum`."""
+    return instances((0, 1, 2, 3))
 
 
 def _instances() -> Iterator[MicrobatchInstance]:

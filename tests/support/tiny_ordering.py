@@ -1,10 +1,13 @@
 """Tiny instances of `ordering`."""
 
+import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import brute_force
+from brute_force import KINDS_OF_COSTS
 from brute_force_ordering import instance, optimum
+from hypothesis import strategies as st
 from large_numbers import multiplied
 
 from boundmark.problems.ordering import OrderingInstance
@@ -46,8 +49,22 @@ def _instances() -> Iterator[OrderingInstance]:
         number += 1
 
 
+@st.composite
+def random_instances(draw: st.DrawFn) -> OrderingInstance:
+    """Return random instances for `optimum`, some with equal tensors or many of no size."""
+    nodes, dice = draw(st.integers(1, 6)), draw(st.randoms())
+    pairs = list(itertools.combinations(range(nodes), 2))
+    edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    sizes = draw(st.sampled_from(KINDS_OF_COSTS))
+    return drawn(nodes, edges, dice, draw(st.integers(0, 15)), sizes)
+
+
 def drawn(
-    nodes: int, edges: list[tuple[int, int]], dice: random.Random, number: int
+    nodes: int,
+    edges: list[tuple[int, int]],
+    dice: random.Random,
+    number: int,
+    sizes: Sequence[int] = range(10),
 ) -> OrderingInstance:
     """Return a random instance of a graph; the number says which options it has."""
     tensors = []
@@ -55,11 +72,11 @@ def drawn(
         readers = [w for v, w in edges if v == u]
         if readers and dice.random() < 0.3:
             # A second output, for some of the readers.
-            tensors.append((dice.randint(0, 9), u, dice.sample(readers, 1)))
+            tensors.append((dice.choice(sizes), u, dice.sample(readers, 1)))
         if readers or dice.random() < 0.5:
-            tensors.append((dice.randint(0, 9), u, readers))
+            tensors.append((dice.choice(sizes), u, readers))
     sources = [v for v in range(nodes) if not any(w == v for _, w in edges)]
-    tensors += [(dice.randint(0, 9), -1, [v]) for v in sources if dice.random() < 0.6]
+    tensors += [(dice.choice(sizes), -1, [v]) for v in sources if dice.random() < 0.6]
     return instance(
         nodes,
         tensors,

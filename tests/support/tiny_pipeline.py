@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 import brute_force
+from brute_force import optimum
+from hypothesis import strategies as st
 from large_numbers import multiplied
 
 from boundmark.problems.pipeline import PipelineInstance
@@ -12,7 +14,12 @@ LARGER = brute_force.instance([3, 1, 4, 1, 5, 9, 2, 6], [(0, 3), (1, 3), (2, 4),
 
 def tiny() -> list[tuple[PipelineInstance, int]]:
     """Return instances and their optimum, by trying all partitions."""
-    return [(sample, brute_force.optimum(sample)) for sample in _instances()]
+    return [(sample, optimum(sample)) for sample in _instances()]
+
+
+def random_instances() -> st.SearchStrategy[PipelineInstance]:
+    """Return random instances for `optimum`."""
+    return brute_force.instances()
 
 
 def _instances() -> Iterator[PipelineInstance]:

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import brute_force
 from brute_force_placement import instance, live_instance, optimum
+from hypothesis import strategies as st
 from large_numbers import multiplied
+from placement_strategies import instances
 
 from boundmark.problems.placement import PlacementInstance
 
@@ -44,6 +46,11 @@ def tiny() -> list[tuple[PlacementInstance, int]]:
     """Return instances and their optimum, by trying all placements and all orders."""
     found = [(sample, optimum(sample)) for sample in _instances()]
     return [(sample, int(best)) for sample, best in found if best < math.inf]
+
+
+def random_instances() -> st.SearchStrategy[PlacementInstance]:
+    """Return random instances for `optimum`."""
+    return instances(most_nodes=5, is_scarce=True)
 
 
 def _instances() -> Iterator[PlacementInstance]:

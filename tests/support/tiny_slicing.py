@@ -4,7 +4,9 @@ import math
 from collections.abc import Iterator
 
 from brute_force_slicing import HALO, SAME, instance, needs, needs_all, optimum
+from hypothesis import strategies as st
 from large_numbers import multiplied
+from random_slicing import instances
 
 from boundmark.problems.slicing import SlicingInstance
 
@@ -34,6 +36,11 @@ def tiny() -> list[tuple[SlicingInstance, int]]:
     """Return instances and their optimum, by trying all partition vectors."""
     found = [(sample, optimum(sample)) for sample in _instances()]
     return [(sample, int(best)) for sample, best in found if best < math.inf]
+
+
+def random_instances() -> st.SearchStrategy[SlicingInstance]:
+    """Return random instances for `optimum`."""
+    return instances(length=3, capacity=(30, 60, 1000))
 
 
 def _instances() -> Iterator[SlicingInstance]:

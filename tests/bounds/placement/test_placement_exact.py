@@ -77,6 +77,22 @@ def test_devices_that_are_alike() -> None:
     check(TWINS, optimum(TWINS), call(record, "placement-cp", TWINS))
 
 
+# The first operator takes 9 ticks on the device where the last but one is fastest.
+SLOWER_ELSEWHERE = instance(
+    [[1, 9, 3], [3, -1, 3], [-1, 2, 2], [9, 2, 3], [1, 9, 1]], [(1, 3), (1, 4), (2, 3), (2, 4)],
+    times=[[0, 4, 3, 6, 0, 6, 2, 4, 0], [0, 2, 3, 3, 0, 3, 1, 0, 0], [0, 1, 4, 0, 0, 3, 0, 2, 0]],
+    memory=[2, 3, 0, 1, 3], capacity=[7, 5, 9],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_orders_on_a_slow_device_do_not_bind_elsewhere(solver: str) -> None:
+    """Of 5 ticks; rows for the slow device once cut all schedules of less than 7 off."""
+    recorder = record("moirai-milp", SLOWER_ELSEWHERE, params={"solver": solver})
+    assert optimum(SLOWER_ELSEWHERE) == 5
+    check(SLOWER_ELSEWHERE, 5, recorder)
+
+
 FULL = instance([[1, 1]] * 3, [], memory=[2, 2, 2], capacity=[3, 3])
 
 

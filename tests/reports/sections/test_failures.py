@@ -7,7 +7,6 @@ import pandas as pd
 from boundmark.reports.sections.failures import failure_section
 from boundmark.reports.stored.schema import unsupported_by_reason
 from boundmark.reports.tables.tasks import (
-    certified_table,
     contradicted_claims,
     failures,
     with_names,
@@ -44,7 +43,7 @@ def test_unsupported_tasks_alone_are_no_failures(make_row: Any, frame: Any) -> N
 
 def _section(results: pd.DataFrame) -> Any:
     tasks = with_names(results)
-    claims = contradicted_claims(tasks, certified_table(results))
+    claims = contradicted_claims(tasks)
     return failure_section(failures(tasks), claims)
 
 

@@ -104,7 +104,7 @@ def test_a_claim_above_a_solution_is_no_contradiction(make_row: Any, known: Any)
         make_row("4", instance="b", bound_claimed=11.0, **exact),
     ]
     tasks, table = known(rows)
-    assert list(contradicted_claims(tasks, table)["task_id"]) == ["4"]
+    assert list(contradicted_claims(tasks)["task_id"]) == ["4"]
     row = one_row(bounds_by_parameter(tasks, table, K), dataset=ALL, method="mip")
     assert row["claimed_delivered"] == 1
     assert row["claimed_mean"] == pytest.approx(1.0)
