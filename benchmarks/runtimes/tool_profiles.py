@@ -441,13 +441,13 @@ def _with_arithmetic(graph: ComputationGraph) -> list[str]:
 
 
 def _check_joined(
-    timed: Mapping[str, bool], joined: int, others: Mapping[str, int], instead: str
+    have_times: Mapping[str, bool], joined: int, others: Mapping[str, int], instead: str
 ) -> None:
     """Refuse times that many operators lack, or that belong to something else, or are nothing.
 
     Parameters
     ----------
-    timed
+    have_times
         Whether an operator with arithmetic has a time, by name.
     joined
         Time of the model's operators.
@@ -457,11 +457,11 @@ def _check_joined(
     total = joined + sum(others.values())
     if not total:
         raise InvalidInputError(f"its events take no time; expected some that do: {instead}.")
-    missing = [name for name, has_time in timed.items() if not has_time]
-    if len(missing) > MOST_UNJOINED * len(timed):
+    missing = [name for name, has_time in have_times.items() if not has_time]
+    if len(missing) > MOST_UNJOINED * len(have_times):
         raise InvalidInputError(
-            f"{len(missing):,} of {len(timed):,} operators with arithmetic have no time, the first "
-            f"of them {quoted(missing[0])}; expected at most {MOST_UNJOINED:.0%}: {instead}."
+            f"{len(missing):,} of {len(have_times):,} operators with arithmetic have no time, the "
+            f"first of them {quoted(missing[0])}; expected at most {MOST_UNJOINED:.0%}: {instead}."
         )
     part = 1 - joined / total
     if part > MOST_UNJOINED:
