@@ -140,7 +140,7 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
         dimensions.
     """
     path = Path(path)
-    if path.is_dir() and (path / FOLDER_FILE).is_file():
+    if (path / FOLDER_FILE).exists():
         path = path / FOLDER_FILE
     suffix = path.suffix.lower()
     candidates = [one for one in formats().values() if suffix in one.suffixes]

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, shortened
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Dag:
             cycle = dag._cycle()
             label = [names[v] if names else str(v) for v in cycle]
             raise InvalidInputError(
-                f"the edges form a cycle, {' -> '.join(label)}; expected an acyclic graph."
+                f"the edges form a cycle, {shortened(' -> '.join(label), 400)}; expected an acyclic graph."
             )
         return dag
 

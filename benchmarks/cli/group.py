@@ -46,9 +46,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except BoundmarkError as error:
-            from boundmark.benchmarks.terminal import printable
-
-            raise _Failure("\n".join(map(printable, str(error).splitlines()))) from error
+            raise _Failure(str(error)) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
