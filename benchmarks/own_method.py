@@ -18,7 +18,6 @@ import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast, get_args
 
 from boundmark.benchmarks.solution_file import is_frame, solution_of_rows, written_solution
@@ -67,7 +66,7 @@ def find_method(name: str, known: Mapping[str, Method], problem: str = "") -> Me
     if name.endswith(".py"):
         return _of_python_file(name, problem)
     argv = _words(name)
-    version = _version(read_bytes(Path(argv[0]), "an executable"))
+    version = _version(read_bytes(argv[0], "an executable"))
     if not os.access(argv[0], os.X_OK):
         raise InvalidInputError(f"{argv[0]} is not executable; expected an executable.")
     return Method.command(argv, name=name, problem=problem, kind="heuristic", version=version)
@@ -93,7 +92,7 @@ def _of_python_file(path: str, problem: str) -> Method:
     Constants `KIND` and `PROBLEM` in the file say what it is; by default, a heuristic for
     `problem`.
     """
-    content = read_bytes(Path(path), "a Python file with a function `run`")
+    content = read_bytes(path, "a Python file with a function `run`")
     try:
         tree = ast.parse(content, path)
     except (SyntaxError, ValueError) as error:

@@ -112,7 +112,7 @@ def parse_suite(
     path: Path | None = None,
 ) -> Suite:
     """Read a suite from TOML text, which is that of a file if a path is given."""
-    return _suite(_parsed(name, text, path))
+    return _suite(_parsed(name, text.encode(), path))
 
 
 SUITE = "a suite as a TOML file, or a name from `boundmark suites`"

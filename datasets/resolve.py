@@ -142,6 +142,11 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
     path = Path(path)
     if (path / FOLDER_FILE).exists():
         path = path / FOLDER_FILE
+    with naming(path):
+        return _loaded(path, dims)
+
+
+def _loaded(path: Path, dims: Mapping[str, int]) -> Any:
     suffix = path.suffix.lower()
     candidates = [one for one in formats().values() if suffix in one.suffixes]
     if path.is_file() and (suffix in _OF_TOOLS or not candidates):

@@ -76,9 +76,8 @@ class Dag:
         if len(dag.topological_order) < nodes:
             cycle = dag._cycle()
             label = [names[v] if names else str(v) for v in cycle]
-            raise InvalidInputError(
-                f"the edges form a cycle, {shortened(' -> '.join(label), 400)}; expected an acyclic graph."
-            )
+            shown = shortened(" -> ".join(label), 400)
+            raise InvalidInputError(f"the edges form a cycle, {shown}; expected an acyclic graph.")
         return dag
 
     @property

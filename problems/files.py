@@ -77,10 +77,13 @@ def read_regular(path: str | Path, most_bytes: int = LARGEST_FILE) -> bytes:
         If it cannot be read.
     """
     with open(open_regular(path), "rb") as file:
-        content = file.read(most_bytes + 1)
-    if len(content) > most_bytes:
+        return _whole(file, most_bytes)
+
+
+def _whole(file: BinaryIO, most_bytes: int) -> bytes:
+    if os.fstat(file.fileno()).st_size > most_bytes:
         raise RefusedFileError(errno.EFBIG, f"it has more than {most_bytes >> 20} MiB")
-    return content
+    return file.read()
 
 
 def most_inflated(packed: int, most_bytes: int) -> int:
@@ -107,7 +110,9 @@ def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
     return found
 
 
-def read_bytes(path: Path, expected: str = "a file", most_bytes: int = LARGEST_MODEL) -> bytes:
+def read_bytes(
+    path: str | Path, expected: str = "a file with a graph", most_bytes: int = LARGEST_MODEL
+) -> bytes:
     """Return the contents of a regular file that is not empty.
 
     Parameters
@@ -121,14 +126,11 @@ def read_bytes(path: Path, expected: str = "a file", most_bytes: int = LARGEST_M
         If there is no such file, it has more bytes, or nothing can be read from it.
     """
     with opened(path, expected) as file:
-        content = file.read(most_bytes + 1)
-    if len(content) > most_bytes:
-        raise InvalidInputError(f"{path} has more than {most_bytes >> 20} MiB.")
-    return content
+        return _whole(file, most_bytes)
 
 
 @contextmanager
-def opened(path: Path, expected: str) -> Iterator[BinaryIO]:
+def opened(path: str | Path, expected: str) -> Iterator[BinaryIO]:
     """Open a regular file that is not empty; errors of the block name it, as by `naming`.
 
     Parameters
@@ -142,20 +144,19 @@ def opened(path: Path, expected: str) -> Iterator[BinaryIO]:
         If there is no such file, or nothing can be read from it.
     """
     try:
-        file = os.fdopen(open_regular(path), "rb")
+        with os.fdopen(open_regular(path), "rb") as file, naming(path):
+            start = file.read(LONGEST_MARK)
+            if not start:
+                raise InvalidInputError(f"{path} is empty; expected {expected}.")
+            refuse_stand_in(start)
+            file.seek(0)
+            yield file
     except FileNotFoundError as error:
         raise InvalidInputError(f"{path} does not exist; expected {expected}.") from error
     except IsADirectoryError as error:
         raise InvalidInputError(f"{path} is a directory; expected {expected}.") from error
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
-    with file, naming(path):
-        start = file.read(LONGEST_MARK)
-        if not start:
-            raise InvalidInputError(f"{path} is empty; expected {expected}.")
-        refuse_stand_in(start)
-        file.seek(0)
-        yield file
 
 
 TORCH_TRACE = "a trace of torch.profiler"

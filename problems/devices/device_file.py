@@ -95,8 +95,8 @@ def number(value: Any, key: str, *, may_be_zero: bool = False) -> Fraction:
     # An exact fraction of more would fill the memory.
     if value and abs(Decimal(value).adjusted()) >= MOST_DIGITS:
         raise InvalidInputError(
-            f"{key} is {shortened(str(value), 80)}; expected at most {MOST_DIGITS} digits on either "
-            "side of the point."
+            f"{key} is {shortened(str(value), 80)}; expected at most {MOST_DIGITS} digits on "
+            "either side of the point."
         )
     if may_be_zero:
         check_non_negative(float(value), key)
