@@ -89,5 +89,5 @@ def plain(text: str) -> Text:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print a message as `shown` does."""
-    click.echo(shown(text), err=err)
+    """Print a message on one line, as `shown` does."""
+    click.echo(shown(printable(text)), err=err)

@@ -1,6 +1,8 @@
 """The command group: version, help, and errors as one sentence."""
 
 import errno
+import io
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -43,6 +45,10 @@ class _Group(click.Group):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as the command of a process: its time includes that of starting Python."""
         wall_clock.is_whole_process = True
+        # A terminal that cannot encode a character gets its number instead.
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         with heeding_sigterm():
             return super().__call__(*args, **kwargs)
 

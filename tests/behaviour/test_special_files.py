@@ -1,4 +1,4 @@
-"""Whatever lies in place of a file, whatever it asks for, commands end and name what they refuse."""
+"""Whatever lies in place of a file, or asks for much, commands end and name what they refuse."""
 
 import decimal
 import gzip
