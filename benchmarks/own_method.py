@@ -55,9 +55,7 @@ def find_method(name: str, known: Mapping[str, Method], problem: str = "") -> Me
     UnknownNameError
         If there is no such method.
     InvalidInputError
-        If the file has no function of that kind.
-    MissingFileError
-        If there is no such file.
+        If there is no such file, or it has no function of that kind.
     """
     if not is_file(name):
         return find("method", name, known)
