@@ -38,8 +38,8 @@ _CONTENTS = {
 
 # More is no header that anybody has written; tokens, their scores and merges are a million values.
 MOST_ENTRIES = 2**20
-MOST_VALUES = 2**23
-LARGEST_HEADER = 2**28
+MOST_VALUES = 2**22
+LARGEST_HEADER = 2**26
 MOST_PARTS = 99999
 MOST_ELEMENTS = 2**48
 MOST = 2**31
@@ -418,7 +418,7 @@ def _value(file: BinaryIO, kind: int, depth: int) -> Any:
         raise InvalidInputError(f"a value has the type {kind}; expected 0 to 12.")
     inner, length = _unpack(file, "<IQ")
     if length > MOST_VALUES:
-        raise InvalidInputError(f"an array has {length:,} entries; expected at most 2^23.")
+        raise InvalidInputError(f"an array has {length:,} entries; expected at most 2^22.")
     if inner in _SCALARS:
         return list(_unpack(file, f"<{length}{_SCALARS[inner]}"))
     return [_value(file, inner, depth + 1) for _ in range(length)]

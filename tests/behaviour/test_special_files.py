@@ -211,7 +211,7 @@ LARGE = {
     "digits.json": (b'{"a": ' + b"9" * 5000 + b"}", "a has a number of more than 4,300 digits"),
     "values.pt2": (zipped(BRACKETS), "has more than 16,777,216 values"),
     "spaces.pt2": (zipped(b" " * (2**27 + 1)), "the program has more than 128 MiB"),
-    "array.gguf": (gguf(10, 2**26), "an array has 67,108,864 entries; expected at most 2^23"),
+    "array.gguf": (gguf(10, 2**26), "an array has 67,108,864 entries; expected at most 2^22"),
     "bytes.gguf": (gguf(10, 2**40), "an array has 1,099,511,627,776 entries"),
 }
 

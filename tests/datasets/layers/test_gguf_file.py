@@ -124,7 +124,7 @@ def test_models_without_attention(tmp_path: Path) -> None:
         (b"GGUF" + struct.pack("<IQQ", 3, 2**60, 0), "entries; expected at most"),
         (
             b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 2**60),
-            "its header has more than 256 MiB",
+            "its header has more than 64 MiB",
         ),
     ],
 )
