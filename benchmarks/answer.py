@@ -15,9 +15,9 @@ import click
 from boundmark.benchmarks.arguments import path_of
 from boundmark.benchmarks.presentation import Presentation, presentation_of
 from boundmark.benchmarks.suite import NamedInstance
-from boundmark.benchmarks.terminal import USUAL_WIDTH, echo, printable
+from boundmark.benchmarks.terminal import USUAL_WIDTH, echo
 from boundmark.problems.catalog import problems
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, quoted
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, printable, quoted
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.labels import names_of
 from boundmark.problems.problem import Instance

@@ -7,7 +7,7 @@ import click
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation
-from boundmark.benchmarks.terminal import printable
+from boundmark.problems.errors import printable
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.order import Taken, memory_parts
 from boundmark.reports.text import size

@@ -18,13 +18,13 @@ import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast, get_args
 
 from boundmark.benchmarks.solution_file import is_frame, solution_of_rows, written_solution
 from boundmark.problems.catalog import problems
 from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.errors import InvalidInputError, MissingFileError, find, quoted
+from boundmark.problems.errors import InvalidInputError, find, quoted
+from boundmark.problems.files import read_bytes
 from boundmark.problems.method import Budget, Kind, Method, Progress
 from boundmark.problems.problem import Instance
 
@@ -55,9 +55,7 @@ def find_method(name: str, known: Mapping[str, Method], problem: str = "") -> Me
     UnknownNameError
         If there is no such method.
     InvalidInputError
-        If the file has no function of that kind.
-    MissingFileError
-        If there is no such file.
+        If there is no such file, or it has no function of that kind.
     """
     if not is_file(name):
         return find("method", name, known)
@@ -66,7 +64,7 @@ def find_method(name: str, known: Mapping[str, Method], problem: str = "") -> Me
     if name.endswith(".py"):
         return _of_python_file(name, problem)
     argv = _words(name)
-    version = _version(_content(argv[0], "an executable"))
+    version = _version(read_bytes(argv[0], "an executable"))
     if not os.access(argv[0], os.X_OK):
         raise InvalidInputError(f"{argv[0]} is not executable; expected an executable.")
     return Method.command(argv, name=name, problem=problem, kind="heuristic", version=version)
@@ -81,17 +79,6 @@ def _words(command: str) -> list[str]:
         ) from error
 
 
-def _content(path: str, what: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise MissingFileError(f"{path} does not exist; expected {what}.") from error
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error.strerror}; expected {what}."
-        ) from error
-
-
 def _version(content: bytes) -> int:
     """Return a version that another content has not."""
     return int(hashlib.sha256(content).hexdigest()[:7], 16)
@@ -103,7 +90,7 @@ def _of_python_file(path: str, problem: str) -> Method:
     Constants `KIND` and `PROBLEM` in the file say what it is; by default, a heuristic for
     `problem`.
     """
-    content = _content(path, "a Python file with a function `run`")
+    content = read_bytes(path, "a Python file with a function `run`")
     try:
         tree = ast.parse(content, path)
     except (SyntaxError, ValueError) as error:

@@ -8,9 +8,9 @@ from rich.table import Table
 
 from boundmark.benchmarks.answer import Answer
 from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
-from boundmark.benchmarks.terminal import printable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import printable
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import (
     PER_TENSOR,

@@ -19,7 +19,7 @@ from rich.text import Text
 from boundmark.benchmarks.execution.task import Outcome
 from boundmark.benchmarks.planning import PlannedTask
 from boundmark.benchmarks.rounds import Rounds
-from boundmark.benchmarks.terminal import printable
+from boundmark.problems.errors import printable
 
 REFRESHES_A_SECOND = 4
 

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 import sys
 from collections import Counter
@@ -14,16 +13,13 @@ from boundmark.benchmarks.presentation import presentation_of
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.files import naming, read_bytes
-from boundmark.problems.json_documents import without_repetition
+from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
+from boundmark.problems.json_documents import json_value, without_repetition
 from boundmark.problems.labels import names_of
 from boundmark.problems.problem import Instance, Row, SolutionTable
 
 # As it is in the file: what a node is called, and further cells that should be integers.
 WrittenRow: TypeAlias = Sequence[object]
-
-# No solution that anybody could have written takes more.
-LARGEST_FILE = 2**27
 
 # Where further columns hold integers only.
 NO_NAMES: Mapping[str, Sequence[str]] = {}
@@ -50,13 +46,7 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
     InvalidInputError
         If the file is empty or neither.
     """
-    if path.exists() and not path.is_dir():
-        with naming(path):
-            if not path.is_file():
-                raise InvalidInputError("expected a regular file.")
-            if path.stat().st_size > LARGEST_FILE:
-                raise InvalidInputError(f"the file has more than {LARGEST_FILE >> 20} MiB.")
-    content = read_bytes(path, "a solution")
+    content = read_bytes(path, "a solution", LARGEST_FILE)
     with naming(path):
         try:
             text = content.decode("utf-8-sig")
@@ -69,11 +59,9 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
                 raise InvalidInputError("solutions of this problem are JSON; found a CSV file.")
             return _csv_rows(text, table)
         try:
-            value = json.loads(text, object_pairs_hook=without_repetition)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(
-                f"expected JSON, or CSV in a file that ends in .csv; found {error}."
-            ) from error
+            value = json_value(text.encode(), without_repetition)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{error} CSV is read from files that end in .csv.") from error
         return _json_rows(value, table)
 
 

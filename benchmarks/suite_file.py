@@ -1,7 +1,6 @@
 """Read suites from TOML files, shipped or written by users."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,7 +19,8 @@ from boundmark.benchmarks.suite import (
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError, find, quoted
-from boundmark.problems.files import naming
+from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.json_documents import LARGEST_TOML, toml_table
 from boundmark.problems.parameter import Parameter
 from boundmark.problems.problem import FUSION, Problem
 
@@ -112,7 +112,10 @@ def parse_suite(
     path: Path | None = None,
 ) -> Suite:
     """Read a suite from TOML text, which is that of a file if a path is given."""
-    return _suite(_parsed(name, text, path))
+    return _suite(_parsed(name, text.encode(), path))
+
+
+SUITE = "a suite as a TOML file, or a name from `boundmark suites`"
 
 
 def _read(name: str, folder: Path | None = None) -> "_Reader":
@@ -125,35 +128,15 @@ def _read(name: str, folder: Path | None = None) -> "_Reader":
                 "name from `boundmark suites`."
             )
         find("suite", name, known)
-        return _parsed(name, (_shipped() / f"{name}.toml").read_text())
+        return _parsed(name, (_shipped() / f"{name}.toml").read_bytes())
     path = folder / name if folder else Path(name)
-    try:
-        text = path.read_text("utf-8-sig")
-    except FileNotFoundError as error:
-        raise InvalidInputError(
-            f"{path} does not exist; expected a suite as a TOML file, or a name from "
-            "`boundmark suites`."
-        ) from error
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error.strerror}; expected a suite as a TOML file."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(
-            f"{path} is not text in UTF-8; expected a suite as a TOML file."
-        ) from error
-    return _parsed(path.stem, text, path)
+    return _parsed(path.stem, read_bytes(path, SUITE, LARGEST_TOML), path)
 
 
-def _parsed(name: str, text: str, path: Path | None = None) -> "_Reader":
+def _parsed(name: str, content: bytes, path: Path | None = None) -> "_Reader":
     where = str(path or f"suite {name}")
-    try:
-        table = tomllib.loads(text)
-    except RecursionError as error:
-        raise InvalidInputError(f"{where}: nested too deeply; expected a suite.") from error
-    except ValueError as error:
-        # Of syntax, or of an integer too long to be read.
-        raise InvalidInputError(f"{where}: not a TOML file: {error}") from error
+    with naming(where):
+        table = toml_table(content)
     return _Reader(where, table, name, path and path.parent)
 
 

@@ -12,6 +12,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from boundmark.problems.errors import printable, shown
+
 # In pipes and files, which have no width.
 USUAL_WIDTH = 80
 
@@ -86,11 +88,6 @@ def plain(text: str) -> Text:
     return Text(printable(text))
 
 
-def printable(text: str) -> str:
-    """Return a text with escapes for characters that move the cursor or cannot be encoded."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
 def echo(text: str, *, err: bool = False) -> None:
-    """Print a line, with escapes for characters that move the cursor or cannot be encoded."""
-    click.echo(printable(text), err=err)
+    """Print a message on one line, as `shown` does."""
+    click.echo(shown(printable(text)), err=err)

@@ -31,7 +31,7 @@ from boundmark.datasets.json_fields import fields_of, objects, read_object
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
-from boundmark.problems.json_documents import check_fields, is_integer_list
+from boundmark.problems.json_documents import check_fields, is_integer_list, json_object, json_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -317,11 +317,8 @@ def _table(content: bytes) -> "pa.Table":
 
 def _metadata(table: "pa.Table") -> Mapping[str, Any]:
     """Return the file's metadata, checked along with its columns and their types."""
-    try:
-        metadata = json.loads(table.schema.metadata[METADATA])
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError("the metadata of boundmark is not JSON.") from error
-    checked = check_metadata(metadata)
+    with naming("the metadata of boundmark"):
+        checked = check_metadata(json_value(table.schema.metadata[METADATA]))
     for wanted in _schema():
         position = table.schema.get_field_index(wanted.name)
         if position < 0:
@@ -352,13 +349,8 @@ def _plain(kind: "pa.DataType") -> "pa.DataType":
 
 @cache
 def _attributes(text: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"attributes is {quoted(text)}; expected JSON.") from error
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"attributes is {quoted(text)}; expected an object.")
-    return with_tuples(value)
+    with naming(f"attributes is {quoted(text)}"):
+        return with_tuples(json_object(text.encode()))
 
 
 LARGEST = 2**63 - 1

@@ -1,6 +1,5 @@
 """Computation graphs from ONNX files: shapes inferred, constants folded, operations counted."""
 
-from collections import Counter
 from collections.abc import Container, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from boundmark.datasets.onnx_control_flow import (
     operations_inside,
     reads_of,
 )
-from boundmark.datasets.onnx_model import inferred_model, is_custom, versions_of
+from boundmark.datasets.onnx_model import inferred_model, is_custom, unique_names, versions_of
 from boundmark.datasets.onnx_operators import (
     KnownTensors,
     canonical_attributes,
@@ -260,20 +259,6 @@ RANDOM_OPS = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"}
     | {"RandomUniform", "RandomUniformLike"}
 )
-
-
-def unique_names(graph: GraphProto) -> list[str]:
-    """Return unique names of nodes: from the file, with type and position where they repeat."""
-    often = Counter(node.name for node in graph.node)
-    names: dict[str, None] = {}
-    for at, node in enumerate(graph.node):
-        name = node.name
-        if not name or often[name] > 1:
-            name = f"{node.name or node.op_type}_{at}"
-        while name in names or (name != node.name and name in often):
-            name += "_"
-        names[name] = None
-    return list(names)
 
 
 def find_constants(graph: GraphProto) -> set[str]:

@@ -44,7 +44,7 @@ def flops(
     try:
         rule = rule or _RULES.get(op_type, _each_output)
         return rule(inputs, outputs, attributes)
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         shown = ", ".join("none" if shape is None else str(list(shape)) for shape in inputs)
         raise InvalidInputError(
             f"expected inputs, shapes and attributes that {op_type} allows, found shapes {shown}."

@@ -5,6 +5,8 @@ of the first input where the model does not state theirs; those of control flow,
 outputs; those whose sizes depend on data, such as how many objects are found, the largest possible.
 """
 
+import bisect
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -172,8 +174,47 @@ def _with_shapes(model: ModelProto, *, data_prop: bool) -> ModelProto:
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=data_prop)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise InvalidInputError(f"expected shapes that fit together, found {reason}.") from error
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidInputError(
+            f"{_refused_node(model, data_prop)}: expected shapes that fit together, found {reason}."
+        ) from error
+
+
+def _refused_node(model: ModelProto, data_prop: bool) -> str:
+    """Return what to call the first node whose shapes onnx refuses, which its errors may not say.
+
+    Found by halving: without the nodes behind some node, its outputs have no shape that is refused.
+    """
+    names = unique_names(model.graph)
+
+    part = ModelProto()
+    part.CopyFrom(model)
+
+    def is_refused(count: int) -> bool:
+        del part.graph.node[:]
+        part.graph.node.extend(model.graph.node[:count])
+        try:
+            onnx.shape_inference.infer_shapes(part, data_prop=data_prop)
+        except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+            return True
+        return False
+
+    at = bisect.bisect_left(range(1, len(names)), True, key=is_refused)
+    return f"node {names[at]!r} ({model.graph.node[at].op_type})" if names else "the model"
+
+
+def unique_names(graph: GraphProto) -> list[str]:
+    """Return unique names of nodes: from the file, with type and position where they repeat."""
+    often = Counter(node.name for node in graph.node)
+    names: dict[str, None] = {}
+    for at, node in enumerate(graph.node):
+        name = node.name
+        if not name or often[name] > 1:
+            name = f"{node.name or node.op_type}_{at}"
+        while name in names or (name != node.name and name in often):
+            name += "_"
+        names[name] = None
+    return list(names)
 
 
 def _longest_vector(graph: GraphProto) -> int:

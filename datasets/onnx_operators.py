@@ -325,7 +325,7 @@ def canonical_attributes(
             found.setdefault("perm", tuple(reversed(range(len(inputs[0] or ())))))
         else:
             _complete_axes(node.op_type, known.version, is_dynamic, found, inputs, outputs)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"expected attributes and shapes that {node.op_type} allows, found "
             f"{', '.join(f'{name} = {value}' for name, value in sorted(found.items()))}."

@@ -549,10 +549,8 @@ def read_tree(path: Path) -> Element:
     InvalidInputError
         If the file is no XML, or has one of these.
     """
-    content = read_bytes(path, "a model")
+    content = read_bytes(path, "a model", LARGEST_FILE)
     with naming(path):
-        if len(content) > LARGEST_FILE:
-            raise InvalidInputError(f"the file has more than {LARGEST_FILE >> 20} MiB.")
         return _parsed_xml(content)
 
 

@@ -140,8 +140,13 @@ def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
         dimensions.
     """
     path = Path(path)
-    if path.is_dir() and (path / FOLDER_FILE).is_file():
+    if (path / FOLDER_FILE).exists():
         path = path / FOLDER_FILE
+    with naming(path):
+        return _loaded(path, dims)
+
+
+def _loaded(path: Path, dims: Mapping[str, int]) -> Any:
     suffix = path.suffix.lower()
     candidates = [one for one in formats().values() if suffix in one.suffixes]
     if path.is_file() and (suffix in _OF_TOOLS or not candidates):

@@ -48,7 +48,7 @@ from boundmark.datasets.torch_writes import (
 from boundmark.datasets.zoo.export.graph_module import with_origins
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.files import naming
+from boundmark.problems.files import most_inflated, naming, opened
 from boundmark.problems.json_documents import json_object
 
 # Where the program is: since torch 2.8 in a folder of any name, before by itself.
@@ -107,22 +107,14 @@ def graph_of(content: Mapping[str, Any]) -> tuple[ComputationGraph, dict[int, st
             "expected operators with arguments and shapes as torch has them, found "
             f"{type(error).__name__}: {reason}"
         ) from error
-    except RecursionError as error:
-        raise InvalidInputError("names of operators are too much alike.") from error
     calls = ((node.meta.get("call"), name) for node, name in origins.items())
     return graph, {at: name for at, name in calls if at is not None}
 
 
 def _program(path: Path, largest: int) -> bytes:
     """Return the JSON of the program in an archive."""
-    if not path.exists():
-        raise InvalidInputError("it does not exist; expected a file.")
-    if not path.is_file():
-        raise InvalidInputError("expected a regular file.")
-    if not path.stat().st_size:
-        raise InvalidInputError("the file is empty; expected an exported program.")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with opened(path, "an exported program") as file, zipfile.ZipFile(file) as archive:
             return _content(archive, _member(archive), largest)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
         raise InvalidInputError(
@@ -157,6 +149,7 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, largest: int) -> 
             f"{entry.filename} is compressed by method {entry.compress_type}; expected none or "
             "deflate."
         )
+    largest = most_inflated(entry.compress_size, largest)
     with archive.open(entry) as file:
         content = file.read(largest + 1)
     if len(content) > largest:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, shortened
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +76,8 @@ class Dag:
         if len(dag.topological_order) < nodes:
             cycle = dag._cycle()
             label = [names[v] if names else str(v) for v in cycle]
-            raise InvalidInputError(
-                f"the edges form a cycle, {' -> '.join(label)}; expected an acyclic graph."
-            )
+            shown = shortened(" -> ".join(label), 400)
+            raise InvalidInputError(f"the edges form a cycle, {shown}; expected an acyclic graph.")
         return dag
 
     @property

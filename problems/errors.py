@@ -3,9 +3,42 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
+# Of what messages show of a user's texts: a path fits, a number of 5,000 digits does not.
+LONGEST_WORD = 300
+LONGEST_LINE = 2000
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes for characters that move the cursor or cannot be encoded."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text without its middle if it is longer than a limit."""
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest * 2 // 3]}...{text[3 - longest // 3 :]}"
+
+
+def shown(text: str) -> str:
+    """Return a text for messages: escaped by `printable`, long words and lines without middles."""
+    return "\n".join(
+        shortened(
+            " ".join(shortened(word, LONGEST_WORD) for word in printable(line).split(" ")),
+            LONGEST_LINE,
+        )
+        for line in text.split("\n")
+    )
+
 
 class BoundmarkError(Exception):
-    """A failure whose message is one sentence for the user: what, where, and what was expected."""
+    """A failure whose message is one sentence for the user: what, where, and what was expected.
+
+    Whatever of the user's it quotes, the message shows as `shown` does.
+    """
+
+    def __str__(self) -> str:
+        return shown(super().__str__())
 
 
 class InvalidInputError(BoundmarkError):

@@ -13,11 +13,18 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-from boundmark.problems.errors import InvalidInputError, NoRoomError
+from boundmark.problems.errors import InvalidInputError
 
 # Of a stored document, and of a payload when decompressed.
 LARGEST_FILE = 2**27
+
+# Of a model with its weights: no message of protobuf is larger.
+LARGEST_MODEL = 2**31
+
+# Times as large as it is, a file may become: text of tools shrinks to a tenth or twentieth.
+MOST_INFLATION = 100
 
 
 class RefusedFileError(OSError):
@@ -59,13 +66,8 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
     return descriptor
 
 
-def read_regular(path: str | Path, most_bytes: int | None = LARGEST_FILE) -> bytes:
+def read_regular(path: str | Path, most_bytes: int = LARGEST_FILE) -> bytes:
     """Return the content of a regular file.
-
-    Parameters
-    ----------
-    most_bytes
-        None if the file may have any size.
 
     Raises
     ------
@@ -75,12 +77,18 @@ def read_regular(path: str | Path, most_bytes: int | None = LARGEST_FILE) -> byt
         If it cannot be read.
     """
     with open(open_regular(path), "rb") as file:
-        if most_bytes is None:
-            return file.read()
-        content = file.read(most_bytes + 1)
-    if len(content) > most_bytes:
+        return _whole(file, most_bytes)
+
+
+def _whole(file: BinaryIO, most_bytes: int) -> bytes:
+    if os.fstat(file.fileno()).st_size > most_bytes:
         raise RefusedFileError(errno.EFBIG, f"it has more than {most_bytes >> 20} MiB")
-    return content
+    return file.read()
+
+
+def most_inflated(packed: int, most_bytes: int) -> int:
+    """Return how many bytes at most are taken from so many that are compressed."""
+    return min(most_bytes, max(LARGEST_FILE, MOST_INFLATION * packed))
 
 
 def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
@@ -91,6 +99,7 @@ def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
     RefusedFileError
         If that has more bytes, or the content is damaged.
     """
+    most_bytes = most_inflated(len(content), most_bytes)
     try:
         found = gzip.GzipFile(fileobj=io.BytesIO(content)).read(most_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
@@ -101,34 +110,53 @@ def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
     return found
 
 
-def read_bytes(path: Path, expected: str = "a graph", most_bytes: int | None = None) -> bytes:
+def read_bytes(
+    path: str | Path, expected: str = "a file with a graph", most_bytes: int = LARGEST_MODEL
+) -> bytes:
     """Return the contents of a regular file that is not empty.
 
     Parameters
     ----------
     expected
         What should be in it, for the error.
-    most_bytes
-        None if the file may have any size.
 
     Raises
     ------
     InvalidInputError
         If there is no such file, it has more bytes, or nothing can be read from it.
     """
+    with opened(path, expected) as file:
+        return _whole(file, most_bytes)
+
+
+@contextmanager
+def opened(path: str | Path, expected: str) -> Iterator[BinaryIO]:
+    """Open a regular file that is not empty; errors of the block name it, as by `naming`.
+
+    Parameters
+    ----------
+    expected
+        What should be in it, for the error.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such file, or nothing can be read from it.
+    """
     try:
-        content = read_regular(path, most_bytes)
+        with os.fdopen(open_regular(path), "rb") as file, naming(path):
+            start = file.read(LONGEST_MARK)
+            if not start:
+                raise InvalidInputError(f"{path} is empty; expected {expected}.")
+            refuse_stand_in(start)
+            file.seek(0)
+            yield file
     except FileNotFoundError as error:
-        raise InvalidInputError(f"{path} does not exist; expected a file.") from error
+        raise InvalidInputError(f"{path} does not exist; expected {expected}.") from error
     except IsADirectoryError as error:
-        raise InvalidInputError(f"{path} is a directory; expected a file.") from error
+        raise InvalidInputError(f"{path} is a directory; expected {expected}.") from error
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
-    if not content:
-        raise InvalidInputError(f"{path} is empty; expected {expected}.")
-    with naming(path):
-        refuse_stand_in(content[:LONGEST_MARK])
-    return content
 
 
 TORCH_TRACE = "a trace of torch.profiler"
@@ -166,12 +194,27 @@ def refuse_stand_in(start: bytes) -> None:
 
 @contextmanager
 def naming(place: str | Path) -> Iterator[None]:
-    """Prefix errors of the block with a file's name, or a place in it."""
+    """Prefix errors of the block with a file's name, or a place in it, unless they begin with it.
+
+    What Python raises for content that is too large, too deep or beyond the range of numbers
+    becomes such an error, too: so no reader has to think of it.
+    """
     try:
         yield
     except InvalidInputError as error:
-        kind = NoRoomError if isinstance(error, NoRoomError) else InvalidInputError
-        raise kind(f"{place}: {error}") from error
+        if not str(error).startswith((f"{place} ", f"{place}: ")):
+            error.args = (f"{place}: {error}",)
+        raise
+    except MemoryError as error:
+        raise InvalidInputError(
+            f"{place}: it takes more memory than there is; expected less of it."
+        ) from error
+    except RecursionError as error:
+        raise InvalidInputError(f"{place}: it is nested too deeply to be read.") from error
+    except ArithmeticError as error:
+        raise InvalidInputError(
+            f"{place}: its numbers cannot be computed with ({error}); expected others."
+        ) from error
 
 
 _OTHER_TRACE = "a trace of another tool in Chrome's format"
@@ -244,5 +287,5 @@ def refuse_tool_file(content: bytes, expected: str) -> None:
 
 def refuse_file_of_tool(path: str | Path, expected: str) -> None:
     """Refuse a file on disk as `refuse_tool_file` does; only its beginning is read."""
-    with naming(path), open(open_regular(path), "rb") as file:
+    with opened(path, expected) as file:
         refuse_tool_file(file.read(MARK_OF_TOOL), expected)

@@ -109,5 +109,5 @@ def file_name(text: str) -> str:
     return (
         cleaned
         if cleaned == text and text
-        else f"{cleaned}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        else f"{cleaned}_{hashlib.sha256(text.encode(errors='backslashreplace')).hexdigest()[:8]}"
     )

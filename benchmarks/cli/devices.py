@@ -161,13 +161,13 @@ def _matrix_row(cluster: "Cluster", matrix: Any, tail: int) -> dict[str, str]:
 
 
 def _print_fact(label: str, text: str) -> None:
-    from boundmark.benchmarks.terminal import printable
+    from boundmark.problems.errors import printable
 
     click.echo(f"{label:{LABEL_WIDTH}}{printable(text)}")
 
 
 def _print_source(text: str) -> None:
-    from boundmark.benchmarks.terminal import printable
+    from boundmark.problems.errors import printable
 
     label = f"{'source':{LABEL_WIDTH}}"
     text = printable(" ".join(text.split()))

@@ -137,7 +137,7 @@ def _print(found: dict[str, Any]) -> None:
 
 
 def _say(label: str, text: str) -> None:
-    from boundmark.benchmarks.terminal import printable
+    from boundmark.problems.errors import printable
 
     first = f"{label:{LABEL_WIDTH}}"
     indent = " " * LABEL_WIDTH

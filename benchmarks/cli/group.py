@@ -1,5 +1,8 @@
 """The command group: version, help, and errors as one sentence."""
 
+import errno
+import io
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -17,10 +20,14 @@ from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import conformance, run
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.benchmarks.interruption import heeding_sigterm
-from boundmark.problems.errors import BoundmarkError
+from boundmark.problems.errors import BoundmarkError, printable
 
 datasets.add_command(show)
 datasets.add_command(export_graph)
+
+
+# Of a disk that is full or only to read, or a limit of how much a user or process may write.
+_NO_ROOM = {errno.EFBIG, errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
 class _Failure(click.ClickException):
@@ -36,6 +43,10 @@ class _Group(click.Group):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run as the command of a process, which SIGTERM ends gently."""
+        # A terminal that cannot encode a character gets its number instead.
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         with heeding_sigterm():
             return super().__call__(*args, **kwargs)
 
@@ -44,9 +55,12 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except BoundmarkError as error:
-            from boundmark.benchmarks.terminal import printable
-
-            raise _Failure("\n".join(map(printable, str(error).splitlines()))) from error
+            raise _Failure(str(error)) from error
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            place = error.filename or "a file"
+            raise _Failure(printable(f"{place} cannot be written: {error.strerror}.")) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

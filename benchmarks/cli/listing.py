@@ -317,7 +317,8 @@ def print_rows(
 
 def _print_entries(rows: Sequence[dict[str, Any]], below: Mapping[str, str]) -> None:
     """Print a table whose rows have lines below them, indented; the last column is wrapped."""
-    from boundmark.benchmarks.terminal import GAP, console, printable
+    from boundmark.benchmarks.terminal import GAP, console
+    from boundmark.problems.errors import printable
 
     columns = [column for column in rows[0] if column not in below]
     table = [

@@ -109,7 +109,8 @@ def profile(
 
 
 def _print(found: "Profile", out: Path | None) -> None:
-    from boundmark.benchmarks.terminal import echo, printable
+    from boundmark.benchmarks.terminal import echo
+    from boundmark.problems.errors import printable
 
     total = found.total_ns
     echo(found.source)

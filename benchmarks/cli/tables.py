@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from boundmark.benchmarks.terminal import plain, printable
+from boundmark.benchmarks.terminal import plain
+from boundmark.problems.errors import printable
 from boundmark.reports.sections.gaps import gap_sentence
 from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.text import integer, natural_order, percent

@@ -13,7 +13,6 @@ from boundmark.benchmarks.model import Choice, Model, choose
 from boundmark.benchmarks.presentation import presentation_of
 from boundmark.benchmarks.rounds import MethodPlan
 from boundmark.benchmarks.solution_file import (
-    LARGEST_FILE,
     read_solution_file,
     solution_of_rows,
 )
@@ -22,7 +21,7 @@ from boundmark.bounds import checker
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError, find
-from boundmark.problems.files import naming
+from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.noise import Lead, Noise, lead_over
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
@@ -88,8 +87,8 @@ def _of_text(path: Path, chosen: Choice) -> GivenSolution | None:
         return None
     text = str(path)
     # Unlike `Path.is_file`, it takes a text of any length.
-    if os.path.isfile(path) and path.stat().st_size <= LARGEST_FILE:
-        text = path.read_text(errors="replace")
+    if os.path.exists(path):
+        text = read_bytes(path, "a solution", LARGEST_FILE).decode(errors="replace")
     with naming("the solution" if text == str(path) else path):
         solution = table.of_text(text, chosen.make(chosen.any_parameters))
         return None if solution is None else given_solution(chosen, solution.to_json())

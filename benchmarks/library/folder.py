@@ -8,7 +8,6 @@ names of its nodes, the solution, the certificate and its payload.
 import datetime as dt
 import gzip
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 from boundmark.benchmarks.library.entry import DIGITS, Entry, Find
 from boundmark.problems.errors import InvalidInputError, StoreError, quoted
 from boundmark.problems.files import decompressed, naming, read_regular
-from boundmark.problems.json_documents import json_object, sha256_hex
+from boundmark.problems.json_documents import json_object, sha256_hex, toml_table
 from boundmark.reports.stored.durable import make_folder, write_durably
 
 FORMAT = "boundmark-library/1"
@@ -78,7 +77,7 @@ class Library:
         """
         path = directory / FACTS
         try:
-            table = tomllib.loads(read_regular(path).decode())
+            content = read_regular(path)
         except FileNotFoundError as error:
             raise StoreError(
                 f"{directory} is no library; expected a folder that holds {FACTS}, such as "
@@ -86,10 +85,8 @@ class Library:
             ) from error
         except OSError as error:
             raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
-            raise StoreError(f"{path} is not TOML: {error}.") from error
         with naming(path):
-            return cls(directory, _facts(table))
+            return cls(directory, _facts(toml_table(content)))
 
     @property
     def size(self) -> int:

@@ -19,6 +19,8 @@ from boundmark.benchmarks.folder_check import check_stated_sources
 from boundmark.benchmarks.library.entry import Entry
 from boundmark.benchmarks.library.folder import FACTS, Library, unpack_find
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
+from boundmark.problems.files import naming
+from boundmark.problems.json_documents import json_object
 from boundmark.problems.labels import Labels
 from boundmark.reports.stored.checking import Pair, check_documents
 from boundmark.reports.stored.file_cache import Accepted
@@ -265,13 +267,8 @@ def _check_fields(library: Library, entry: Entry, documents: dict[str, bytes]) -
 
 
 def _parsed(content: bytes) -> Any:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"a document is not JSON: {error}.") from error
-    if not isinstance(value, dict):
-        raise InvalidInputError("a document is no JSON object.")
-    return value
+    with naming("a document"):
+        return json_object(content)
 
 
 def _sources(entries: Sequence[Entry]) -> pd.DataFrame:

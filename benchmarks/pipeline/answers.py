@@ -9,7 +9,8 @@ from rich.text import Text
 
 from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
-from boundmark.benchmarks.terminal import print_table, printable
+from boundmark.benchmarks.terminal import print_table
+from boundmark.problems.errors import printable
 from boundmark.problems.method import Deferred
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import (

@@ -5,7 +5,7 @@ program that `torch.export` records of the same module, in the same order. onnxr
 (`enable_profiling`) have the names of the model's nodes.
 """
 
-import json
+import codecs
 import math
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +33,7 @@ from boundmark.problems.files import (
     refuse_tool_file,
     tool_file,
 )
+from boundmark.problems.json_documents import json_value
 
 # Traces of a few passes have some hundred MiB.
 LARGEST_TRACE = 2**30
@@ -83,8 +84,8 @@ def read_events(path: Path, kinds: Sequence[str] = (TORCH_TRACE, ONNXRUNTIME_PRO
         try:
             if is_gzip(content):
                 content = decompressed(content, LARGEST_TRACE)
-            return json.loads(content)
-        except (ValueError, RecursionError, OSError) as error:
+            return json_value(content.removeprefix(codecs.BOM_UTF8))
+        except (InvalidInputError, OSError) as error:
             raise InvalidInputError(
                 f"expected {expected}, as complete JSON; found "
                 f"{' '.join(str(error).split())[:200]}."

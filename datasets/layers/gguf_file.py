@@ -21,7 +21,7 @@ from boundmark.datasets.layers.families import FAMILIES, Family
 from boundmark.datasets.layers.hf_blocks import TABLE_HINT
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
+from boundmark.problems.files import naming, opened
 from boundmark.problems.layers.chain import MOST_LAYERS
 
 MAGIC = b"GGUF"
@@ -37,9 +37,10 @@ _CONTENTS = {
     "vocab": "a vocabulary only",
 }
 
-# More is no header that anybody has written.
+# More is no header that anybody has written; tokens, their scores and merges are a million values.
 MOST_ENTRIES = 2**20
-LONGEST = 2**26
+MOST_VALUES = 2**22
+LARGEST_HEADER = 2**26
 MOST_PARTS = 99999
 MOST_ELEMENTS = 2**48
 MOST = 2**31
@@ -115,9 +116,7 @@ class Stored:
 
 
 def _header(path: Path) -> tuple[dict[str, Any], dict[str, Stored]]:
-    if not path.is_file():
-        raise InvalidInputError(f"{path} is not there, or no regular file; expected a GGUF file.")
-    with path.open("rb") as file:
+    with opened(path, "a GGUF file") as file:
         return read_header(file)
 
 
@@ -137,7 +136,7 @@ def _other_parts(path: Path, facts: Mapping[str, Any]) -> list[Path]:
             f"model-00001-of-{count:05}.gguf, and the others beside it."
         )
     names = [path.with_name(f"{match[1]}-{at:05}-of-{count:05}.gguf") for at in range(1, count + 1)]
-    missing = [one.name for one in names if not one.is_file()]
+    missing = [one.name for one in names if not one.exists()]
     if missing:
         raise InvalidInputError(
             f"it is a part of {count} files, and {', '.join(missing[:3])} "
@@ -150,10 +149,7 @@ def _other_parts(path: Path, facts: Mapping[str, Any]) -> list[Path]:
 
 def read_header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Stored]]:
     """Return the metadata and the tensors; raises as `load` does."""
-    start = file.read(LONGEST_MARK)
-    refuse_stand_in(start)
-    file.seek(len(MAGIC))
-    if not start.startswith(MAGIC):
+    if file.read(len(MAGIC)) != MAGIC:
         raise InvalidInputError("it does not begin with 'GGUF'; expected a GGUF file.")
     version, tensors, entries = _unpack(file, "<IQQ")
     if version in (2 << 24, 3 << 24):
@@ -451,21 +447,23 @@ def _outer(name: str, multiplied: int, tensors: Sequence[Stored]) -> Outer:
 
 
 def _unpack(file: BinaryIO, form: str) -> tuple[Any, ...]:
-    length = struct.calcsize(form)
+    return struct.unpack(form, _taken(file, struct.calcsize(form)))
+
+
+def _taken(file: BinaryIO, length: int) -> bytes:
+    """Return the next bytes of a header."""
+    if file.tell() + length > LARGEST_HEADER:
+        raise InvalidInputError(
+            f"its header has more than {LARGEST_HEADER >> 20} MiB; expected a GGUF file."
+        )
     data = file.read(length)
     if len(data) != length:
         raise InvalidInputError("it ends within the header; expected a whole GGUF file.")
-    return struct.unpack(form, data)
+    return data
 
 
 def _text(file: BinaryIO) -> str:
-    (length,) = _unpack(file, "<Q")
-    if length > LONGEST:
-        raise InvalidInputError(f"a text has {length:,} bytes; expected at most 2^26.")
-    data = file.read(length)
-    if len(data) != length:
-        raise InvalidInputError("it ends within the header; expected a whole GGUF file.")
-    return data.decode("utf-8", "replace")
+    return _taken(file, _unpack(file, "<Q")[0]).decode("utf-8", "replace")
 
 
 def _value(file: BinaryIO, kind: int, depth: int) -> Any:
@@ -476,6 +474,8 @@ def _value(file: BinaryIO, kind: int, depth: int) -> Any:
     if kind != _ARRAY or depth > 3:
         raise InvalidInputError(f"a value has the type {kind}; expected 0 to 12.")
     inner, length = _unpack(file, "<IQ")
-    if length > LONGEST:
-        raise InvalidInputError(f"an array has {length:,} entries; expected at most 2^26.")
+    if length > MOST_VALUES:
+        raise InvalidInputError(f"an array has {length:,} entries; expected at most 2^22.")
+    if inner in _SCALARS:
+        return list(_unpack(file, f"<{length}{_SCALARS[inner]}"))
     return [_value(file, inner, depth + 1) for _ in range(length)]

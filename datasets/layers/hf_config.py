@@ -12,7 +12,6 @@ format is that of https://github.com/huggingface/safetensors: eight bytes with t
 header, which has type, shape and place of each tensor. Nothing behind it is read.
 """
 
-import json
 import re
 import struct
 from collections import Counter
@@ -36,7 +35,7 @@ from boundmark.datasets.layers.hf_blocks import (
 from boundmark.datasets.layers.quantisation import SCORES
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.files import LONGEST_MARK, naming, refuse_stand_in
+from boundmark.problems.files import naming, opened
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.layers import LayerFacts, LayerModel, Workload
 from boundmark.problems.layers.chain import MOST_LAYERS
@@ -455,26 +454,23 @@ def with_stored_sizes(model: Transformer, folder: Path) -> Transformer:
 def _files(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the files of a folder's model, and those that are listed and not there."""
     index = folder / INDEX
-    if not index.is_file():
+    if not index.exists():
         return sorted(folder.glob("*.safetensors"))[:MOST_FILES], []
     with naming(index):
-        listed = json_object(index.read_bytes()).get("weight_map")
+        listed = read_object(index).get("weight_map")
         if not isinstance(listed, dict) or not all(isinstance(one, str) for one in listed.values()):
             raise InvalidInputError("weight_map is no object of texts; expected a file by tensor.")
         names = sorted(set(listed.values()))
         if any(Path(name).name != name for name in names):
             raise InvalidInputError("weight_map names files elsewhere; expected files beside it.")
-    found = [folder / name for name in names if (folder / name).is_file()]
-    return found, [name for name in names if not (folder / name).is_file()]
+    found = [folder / name for name in names if (folder / name).exists()]
+    return found, [name for name in names if not (folder / name).exists()]
 
 
 def _header(path: Path) -> Mapping[str, tuple[int, int]]:
     """Return the number of dimensions and the bytes of each tensor."""
-    with path.open("rb") as file:
-        mark = file.read(LONGEST_MARK)
-        refuse_stand_in(mark)
-        start = mark[:8]
-        file.seek(len(start))
+    with opened(path, "a safetensors file") as file:
+        start = file.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
         if not 2 <= length <= LONGEST_HEADER:
             raise InvalidInputError(
@@ -483,12 +479,8 @@ def _header(path: Path) -> Mapping[str, tuple[int, int]]:
         text = file.read(length)
     if len(text) != length:
         raise InvalidInputError("it ends within its header; expected a whole file.")
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError("its header is no JSON; expected a safetensors file.") from error
-    if not isinstance(document, dict):
-        raise InvalidInputError("its header is no object; expected a safetensors file.")
+    with naming("its header"):
+        document = json_object(text)
     return {name: _tensor(name, one) for name, one in document.items() if name != "__metadata__"}
 
 

@@ -21,9 +21,8 @@ from boundmark.datasets.onnx_file import (
     find_constants,
     find_needed,
     find_producers,
-    unique_names,
 )
-from boundmark.datasets.onnx_model import inferred_model
+from boundmark.datasets.onnx_model import inferred_model, unique_names
 from boundmark.datasets.onnx_operators import KnownTensors, known_tensors
 from boundmark.problems.computation_graph import Shape
 from boundmark.problems.errors import InvalidInputError

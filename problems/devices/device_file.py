@@ -8,7 +8,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
@@ -24,8 +24,9 @@ from boundmark.problems.devices.cluster import (
     check_positive,
 )
 from boundmark.problems.devices.names import by_spelling, device_called
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError, quoted, shortened
 from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.json_documents import LARGEST_TOML, toml_table
 
 Units = Mapping[str, Fraction]
 
@@ -77,6 +78,10 @@ def find_key(table: Mapping[str, Any], field: str, units: Units) -> str:
     raise InvalidInputError(f"{field} {what}; expected {' or '.join(possible)}.")
 
 
+# Before or behind the point.
+MOST_DIGITS = 300
+
+
 def number(value: Any, key: str, *, may_be_zero: bool = False) -> Fraction:
     """Return a number of a TOML file without rounding it.
 
@@ -86,7 +91,13 @@ def number(value: Any, key: str, *, may_be_zero: bool = False) -> Fraction:
         If it is no number, or not in range.
     """
     if type(value) is not int and not isinstance(value, Decimal):
-        raise InvalidInputError(f"{key} is {value!r}; expected a number.")
+        raise InvalidInputError(f"{key} is {quoted(value)}; expected a number.")
+    # An exact fraction of more would fill the memory.
+    if value and abs(Decimal(value).adjusted()) >= MOST_DIGITS:
+        raise InvalidInputError(
+            f"{key} is {shortened(str(value), 80)}; expected at most {MOST_DIGITS} digits on "
+            "either side of the point."
+        )
     if may_be_zero:
         check_non_negative(float(value), key)
     else:
@@ -139,14 +150,19 @@ def read_document(path: Path) -> Mapping[str, Any]:
     InvalidInputError
         If it is not TOML, or has other tables than ``devices`` and ``clusters``.
     """
-    content = read_bytes(path, expected="devices or clusters")
+    content = read_bytes(path, "devices or clusters", LARGEST_TOML)
     with naming(path):
-        try:
-            document = tomllib.loads(content.decode("utf-8-sig"), parse_float=Decimal)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InvalidInputError(f"expected TOML, found {error}.") from error
+        document = toml_table(content, _decimal)
         check_fields(document, ["devices", "clusters"])
         return document
+
+
+def _decimal(text: str) -> Decimal | str:
+    """Return an exact number; the text itself if its exponent is beyond those of decimals."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return text
 
 
 def read_devices(document: Mapping[str, Any]) -> dict[str, Device]:

@@ -13,11 +13,23 @@ from boundmark.problems.devices.cluster import Cluster, Device
 from boundmark.problems.errors import InvalidInputError, UnknownNameError, quoted
 from boundmark.problems.errors import find as find_named
 from boundmark.problems.files import naming, read_bytes, refuse_tool_file
-from boundmark.problems.json_documents import check_fields, check_format, json_object
+from boundmark.problems.json_documents import (
+    check_fields,
+    check_format,
+    json_object,
+    refuse_other_fields,
+)
 
 FORMAT = "boundmark-times/1"
 
 TIMES_SUFFIX = ".json"
+
+# Fields that say how long operators take where, and those that say how that was measured.
+NEEDED = ("base", "operators", "source")
+FURTHER = (
+    *("format", "model", "rank_correlation", "measurement", "intervals", "untimed", "notes"),
+    "graph",
+)
 
 # What is expected where a file is none.
 TIMES = "times that `boundmark profile --out` has written"
@@ -105,7 +117,8 @@ def _read(path: Path) -> Times:
         refuse_tool_file(content, TIMES)
         document = json_object(content)
         check_format(document, FORMAT)
-        check_fields(document, ("base", "operators", "source"))
+        check_fields(document, NEEDED)
+        refuse_other_fields(document, (*NEEDED, *FURTHER))
         times, base, source = document["operators"], document["base"], document["source"]
         if not isinstance(times, dict) or not times:
             raise InvalidInputError("operators is no object with times; expected some.")

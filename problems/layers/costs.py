@@ -70,7 +70,13 @@ def chain_of(
     moved = [layer.output for layer in layers[:-1]]
     return LayerChain(
         time=frozen(
-            [[_ticks(_seconds(x, d, model.dtype)) for x in split[d.degree]] for d in stages]
+            [
+                frozen(
+                    [_ticks(_seconds(layer, on, model.dtype)) for layer in split[on.degree]],
+                    f"the times of layers in nanoseconds on {on.device.name!r}",
+                )
+                for on in stages
+            ]
         ),
         weights=frozen([layer.weights for layer in layers]),
         held=frozen([layer.held for layer in layers]),
@@ -78,7 +84,8 @@ def chain_of(
         joined=model.joined(),
         transfer=frozen(
             [[_ticks(latency + size / rate) for size in moved] for rate, latency in kinds]
-            or [[0] * len(moved)]
+            or [[0] * len(moved)],
+            "the times of transfers in nanoseconds",
         ),
         link=frozen(links),
         devices=fleet.types,

@@ -163,8 +163,12 @@ def _rate_behind(text: str) -> tuple[str, float | None]:
         between = float(rate) * _GB
     except ValueError:
         between = -1.0
-    if not 0 < between < 1e18:
-        raise InvalidInputError(f"devices are {quoted(text)}; expected {EXPECTED}.")
+    # Slower than a kilobyte a second, tensors take longer than times can count.
+    if not 1e3 <= between < 1e18:
+        raise InvalidInputError(
+            f"devices are {quoted(text)}, with {quoted(rate)} behind '@'; expected GB/s from "
+            f"0.000001 to 1,000,000,000 there, in {EXPECTED}."
+        )
     return listed, between
 
 

@@ -18,6 +18,7 @@ from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.devices import Cluster, Device, Link
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.files import naming
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -43,16 +44,17 @@ def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineG
     """
     has_consumers = np.diff(graph.dag.consumer_start) > 0
     transfer = transfer_seconds(graph.output_bytes, link)
-    made = PipelineGraph(
-        dag=graph.dag,
-        work=to_nanoseconds(operation_seconds(graph, device)),
-        transfer=to_nanoseconds(np.where(has_consumers, transfer, 0.0)),
-        param_load=to_nanoseconds(graph.param_bytes / link.bandwidth),
-        # More than the limit of all costs is refused, infinity included.
-        cache=int(min(device.memory_bytes / link.bandwidth * NANOSECONDS, 2 * LARGEST_TOTAL)),
-        names=graph.names,
-        tick="ns",
-    )
+    with naming(f"device {device.name!r}"):
+        made = PipelineGraph(
+            dag=graph.dag,
+            work=to_nanoseconds(operation_seconds(graph, device)),
+            transfer=to_nanoseconds(np.where(has_consumers, transfer, 0.0)),
+            param_load=to_nanoseconds(graph.param_bytes / link.bandwidth),
+            # More than the limit of all costs is refused, infinity included.
+            cache=int(min(device.memory_bytes / link.bandwidth * NANOSECONDS, 2 * LARGEST_TOTAL)),
+            names=graph.names,
+            tick="ns",
+        )
     homes = homes_of(graph)
     return made if homes is None else replace(made, folded=_folded(graph, made, homes, link))
 

@@ -9,6 +9,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.files import naming
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.placement.graph import UNSUPPORTED, FusedCosts, PlacementGraph
@@ -101,7 +102,8 @@ def _durations(graph: ComputationGraph, device: Device) -> IntArray:
     """Return the ticks of each operator, shape (n,)."""
     # A measured operator is supported, whatever the dtype.
     if device.measured is not None or device.used_dtype(graph.dtype) in device.peak_rate:
-        return to_nanoseconds(operation_seconds(graph, device))
+        with naming(f"device {device.name!r}"):
+            return to_nanoseconds(operation_seconds(graph, device))
     # Any rate will do for those without arithmetic.
     other = replace(device, peak_rate={graph.dtype: 1.0})
     is_supported = graph.flops == 0
@@ -112,7 +114,8 @@ def _durations(graph: ComputationGraph, device: Device) -> IntArray:
 def _transfer_times(sizes: IntArray, cluster: Cluster) -> IntArray:
     """Return the ticks for each size and each pair of devices, shape (S, D, D)."""
     seconds = cluster.latency[None] + sizes[:, None, None] / cluster.bandwidth[None]
-    return to_nanoseconds(np.where(np.eye(len(cluster.members), dtype=bool), 0.0, seconds))
+    with naming(f"links of {cluster.name!r}"):
+        return to_nanoseconds(np.where(np.eye(len(cluster.members), dtype=bool), 0.0, seconds))
 
 
 def placement_graph_of(source: MeasuredGraph | PlacementGraph) -> PlacementGraph:

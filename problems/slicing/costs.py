@@ -24,6 +24,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.devices import Cluster, Device
 from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.files import naming
 from boundmark.problems.operator_types import FREE_OP_TYPES, usual_type
 from boundmark.problems.roofline import operation_seconds
 from boundmark.problems.slicing.graph import CHANNELS, HEIGHT, Edge, SlicingGraph
@@ -332,7 +333,8 @@ def _computation(graph: ComputationGraph, cluster: Cluster) -> tuple[IntArray, I
     work = np.empty((len(graph.operators), len(cluster.devices)), dtype=np.int64)
     for column, device in enumerate(cluster.devices):
         seconds = operation_seconds(graph, device) - np.where(is_free, 0.0, device.op_overhead)
-        work[:, column] = to_nanoseconds(seconds)
+        with naming(f"device {device.name!r}"):
+            work[:, column] = to_nanoseconds(seconds)
     launch = to_nanoseconds(np.array([device.op_overhead for device in cluster.devices]))
     return frozen(work), launch
 

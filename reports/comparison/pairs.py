@@ -12,7 +12,8 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import InvalidInputError, find, quoted
-from boundmark.problems.files import read_regular
+from boundmark.problems.files import naming, read_bytes
+from boundmark.problems.json_documents import LARGEST_TOML, toml_table
 from boundmark.reports.comparison.recorded_run import RecordedRun
 from boundmark.reports.tables.parameters import json_object, parameter_text
 from boundmark.reports.tables.rows import values_of
@@ -77,23 +78,14 @@ def read_thresholds(path: Path) -> Thresholds:
     UnknownNameError
         If there is no such threshold.
     """
-    try:
-        given = tomllib.loads(read_regular(path).decode())
-    except FileNotFoundError as error:
-        raise InvalidInputError(f"{path} does not exist; expected thresholds in TOML.") from error
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error.strerror}; expected thresholds in TOML."
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{path}: cannot be read as thresholds: {error}") from error
+    content = read_bytes(path, "thresholds in TOML", LARGEST_TOML)
+    with naming(path):
+        given = toml_table(content)
     known = {field.name: field for field in fields(Thresholds)}
     for name in given:
         find(f"threshold in {path}", name, known)
-    try:
+    with naming(path):
         return replace(default_thresholds(), **_values(given))
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from error
 
 
 @cache

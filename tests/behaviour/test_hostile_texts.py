@@ -1,10 +1,14 @@
 """Names and texts that users bring are data: no mark-up, and nothing that moves the cursor."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from command_line import boundmark_with
+
+from boundmark.problems.dag import Dag
+from boundmark.problems.errors import InvalidInputError
 
 boundmark = boundmark_with()
 
@@ -78,6 +82,51 @@ def test_a_device_shows_its_source_as_it_is(folder: Path) -> None:
     """A source may hold anything."""
     done = boundmark("devices", folder / "devices.toml")
     assert SHOWN in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("9" * 5000, "9" * 200 + "..." + "9" * 97),
+        ("n\0o\x1b[2J\udce9", r"n\x00o\x1b[2J\udce9"),
+        ("a -> " * 2200, ("a -> " * 2200)[:1333] + "..." + ("a -> " * 2200)[-663:]),
+        ("two\nlines", "two\nlines"),
+    ],
+)
+def test_messages_show_texts_escaped_up_to_a_limit(text: str, shown: str) -> None:
+    """Neither a number of 5,000 digits nor a long cycle is printed whole, nor a NUL as it is."""
+    assert str(InvalidInputError(text)) == shown
+    # A message that another quotes stays as it is.
+    assert str(InvalidInputError(str(InvalidInputError(text)))) == shown
+
+
+def test_a_long_cycle_is_named_by_its_ends() -> None:
+    """Names of its first and last operators are enough."""
+    edges = [(at, (at + 1) % 2000) for at in range(2000)]
+    with pytest.raises(InvalidInputError, match=r"cycle, 0 -> 1 .*\.\.\..* -> 0; exp") as caught:
+        Dag.from_edges(2000, edges)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [b"caf\xe9", "caf\N{LATIN SMALL LETTER E WITH ACUTE}".encode()])
+def test_names_that_are_no_text(
+    tmp_path: Path, name: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders and files with any bytes in their names are written and read, under any locale."""
+    for variable, value in (("LC_ALL", "C"), ("PYTHONUTF8", "0"), ("PYTHONCOERCECLOCALE", "0")):
+        monkeypatch.setenv(variable, value)
+    folder = tmp_path / os.fsdecode(name)
+    folder.mkdir()
+    model = folder / f"{os.fsdecode(name)}.txt"
+    model.write_text(PROFILE)
+    (folder / "own.toml").write_text(SUITE)
+    out, kept = folder / "out", folder / "kept"
+    boundmark("solve", model, "-k", "2", "--method", "uniform", "--time-limit", "5", "--out", kept)
+    boundmark("run", folder / "own.toml", "--out", out)
+    for words in (("verify", out), ("report", out), ("compare", out, out), ("verify", kept)):
+        assert boundmark(*words).returncode == 0
+    assert (out / "report.md").is_file()
 
 
 def test_an_error_shows_names_as_they_are(folder: Path) -> None:

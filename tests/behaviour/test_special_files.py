@@ -1,10 +1,14 @@
-"""Whatever lies in a results folder in place of a file, commands end and name what they refuse."""
+"""Whatever lies in place of a file, or asks for much, commands end and name what they refuse."""
 
+import decimal
 import gzip
+import io
 import json
 import os
 import re
 import signal
+import struct
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,8 +16,16 @@ import pytest
 from altered_folders import copy_folder, read_rows, write_rows
 
 from boundmark.benchmarks.folder_check import check_folder
-from boundmark.problems.errors import StoreError
+from boundmark.benchmarks.own_method import find_method
+from boundmark.benchmarks.runtimes.tool_profiles import read_events
+from boundmark.benchmarks.solution_file import read_solution_file
+from boundmark.benchmarks.suite_file import load_collection
+from boundmark.datasets.resolve import load_file
+from boundmark.problems.devices.registry import load_device_file
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError
+from boundmark.problems.files import naming
 from boundmark.reports.best_known import read_records
+from boundmark.reports.comparison.pairs import read_thresholds
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.history import read_history
 from boundmark.reports.merging import merge_folders
@@ -22,6 +34,13 @@ from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
+
+LLAMA = json.dumps(
+    {
+        "model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "vocab_size": 1000,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    }
+)  # fmt: skip
 
 # What has not ended by then waits for a pipe.
 PATIENCE_SECONDS = 60
@@ -167,3 +186,102 @@ def test_files_beside_a_folder(
     path = replaced(tmp_path, "kept.parquet", special)
     with pytest.raises(StoreError, match=f"{path} cannot be read"):
         read(path)
+
+
+def zipped(content: bytes) -> bytes:
+    """Return an archive with this as the program that torch.export has saved."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model/models/model.json", content)
+    return found.getvalue()
+
+
+def gguf(kind: int, length: int) -> bytes:
+    """Return a header with an array of so many values, which follow in a sparse file."""
+    name = struct.pack("<Q", 1) + b"a"
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + name + struct.pack("<IIQ", 9, kind, length)
+
+
+BRACKETS = b"[" + b"[]," * 2**23 + b"[]]"
+
+# Files of each kind, and what is said of them, whatever they ask for.
+LARGE = {
+    "values.json": (BRACKETS, "has more than 16,777,216 values"),
+    "deep.json": (b'{"a":' * 50_000, "is nested too deeply"),
+    "digits.json": (b'{"a": ' + b"9" * 5000 + b"}", "a has a number of more than 4,300 digits"),
+    "values.pt2": (zipped(BRACKETS), "has more than 16,777,216 values"),
+    "spaces.pt2": (zipped(b" " * (2**27 + 1)), "the program has more than 128 MiB"),
+    "array.gguf": (gguf(10, 2**26), "an array has 67,108,864 entries; expected at most 2^22"),
+    "bytes.gguf": (gguf(10, 2**40), "an array has 1,099,511,627,776 entries"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_small_files_that_ask_for_much(tmp_path: Path, name: str) -> None:
+    """They end in a sentence that names the file, before time and memory are taken."""
+    content, reason = LARGE[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    if path.suffix == ".gguf":
+        os.truncate(path, 2**31)
+    with pytest.raises(InvalidInputError, match=re.escape(reason)) as caught:
+        load_file(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_trace_inflates_a_hundredfold_at_most(tmp_path: Path) -> None:
+    """A tool's text shrinks to a tenth or so; what shrinks to a thousandth is none."""
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(b'{"traceEvents": [' + b" " * 2**27, 1))
+    with pytest.raises(InvalidInputError, match="it has more than 128 MiB when decompressed"):
+        read_events(path)
+
+
+# What commands take, and what is read with it.
+GIVEN = {
+    "model.onnx": ("model.onnx", load_file),
+    "model.pt2": ("model.pt2", load_file),
+    "model.gguf": ("model.gguf", load_file),
+    "model.json": ("model.json", load_file),
+    "model.xml": ("model.xml", load_file),
+    "model.parquet": ("model.parquet", load_file),
+    "model.txt": ("model.txt", load_file),
+    "model.csv": ("model.csv", load_file),
+    "config.json": (".", load_file),
+    "a.safetensors": (".", load_file),
+    "model.safetensors.index.json": (".", load_file),
+    "devices.toml": ("devices.toml", load_device_file),
+    "suite.toml": ("suite.toml", lambda path: load_collection(str(path))),
+    "solution.json": ("solution.json", lambda path: read_solution_file(path, None)),
+    "trace.json": ("trace.json", read_events),
+    "compare.toml": ("compare.toml", read_thresholds),
+    "method.py": ("method.py", lambda path: find_method(str(path), {})),
+}
+
+
+@pytest.mark.parametrize("special", ["pipe", "device"])
+@pytest.mark.parametrize("name", GIVEN)
+def test_readers_of_what_users_give(tmp_path: Path, name: str, special: str) -> None:
+    """None of them waits for a pipe, or reads from a device for ever."""
+    place, read = GIVEN[name]
+    (tmp_path / "config.json").write_text(LLAMA)
+    replaced(tmp_path, name, special)
+    with pytest.raises(BoundmarkError, match=rf"{re.escape(name)} cannot be read: it is no regul"):
+        read(tmp_path / place)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), "it takes more memory than there is; expected less of it."),
+        (RecursionError(), "it is nested too deeply to be read."),
+        (OverflowError("too large"), "its numbers cannot be computed with (too large); expected"),
+        (decimal.InvalidOperation("1e9"), "its numbers cannot be computed with (1e9); expected"),
+    ],
+)
+def test_what_python_raises_names_the_place(error: Exception, reason: str) -> None:
+    """Of a block that names its file and a field, whatever the block does; each once."""
+    refused = pytest.raises(InvalidInputError, match=re.escape(f"a.toml: field: {reason}"))
+    with refused as caught, naming("a.toml"), naming("a.toml"), naming("field"):
+        raise error
+    assert str(caught.value).count("a.toml") == 1

@@ -289,7 +289,7 @@ def renamed(first: object) -> tuple[pd.DataFrame, pd.DataFrame]:
         ),
         (lambda: 42, "model is 42; expected a path, the name of a data set's member, a netw"),
         (lambda: "no-such-thing", "there is no graph 'no-such-thing'; expected DATASET/GRAPH"),
-        (lambda: "missing.onnx", "missing.onnx does not exist; expected a file."),
+        (lambda: "missing.onnx", "missing.onnx does not exist; expected a file with a graph."),
         (lambda: "", "model is an empty text; expected a path or the name of a data set's membe"),
         (Path.cwd, f"{Path.cwd()} is a directory; expected a file, or a folder with config.json."),
         (lambda: "x" * 5000, f"there is no graph '{'x' * 76}...; expected DATASET/GRAPH"),
@@ -428,7 +428,7 @@ def test_solutions_go_round(tmp_path: Path) -> None:
         (7, "the solution is 7; expected a pandas.DataFrame, a dict or a list."),
         (None, "the solution is None; expected a pandas.DataFrame, a dict or a list."),
         ("", "solution is ''; expected the path of a file."),
-        ("missing.csv", "missing.csv does not exist; expected a file."),
+        ("missing.csv", "missing.csv does not exist; expected a solution."),
     ],
 )  # fmt: skip
 def test_solutions_that_are_none(solution: Any, message: str) -> None:

@@ -180,7 +180,7 @@ def test_what_costs_are_for_is_known(dtype: str, device: str, expected: str) -> 
     ("device", "costs", "message"),
     [
         ("nvidia-h100", "peak", "costs is 'peak'; expected roofline, calibrated, or a .json file"),
-        ("nvidia-h100", "times.json", "times.json does not exist; expected a file."),
+        ("nvidia-h100", "times.json", "times.json does not exist; expected measured times."),
         ("raspberry-pi-5", "calibrated", "has no table of efficiencies"),
         ("nvidia-h100+calibrated", "roofline", "has others; expected one of both"),
         ("dgx-a100", "times.json", "expected --device dgx-a100+gpu0=times.json"),

@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto, helper
 from boundmark.datasets.onnx_contrib import has_rule
 from boundmark.datasets.onnx_file import of_model
 from boundmark.problems.computation_graph import ELEMENT_BITS, ComputationGraph
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.operator_types import VARIANTS
 
 TYPES = {
@@ -542,3 +543,29 @@ def test_operators_of_other_domains_are_custom() -> None:
     case = CASES["skip-rms-norm"]
     model = model_of(Case(case.op_type, case.inputs, case.outputs, 0, domain="com.example"))
     assert any("which ONNX does not know" in note for note in of_model(model).notes)
+
+
+@pytest.mark.parametrize("op_type", ["Attention", "MultiHeadAttention", "PackedAttention"])
+def test_attention_without_heads_is_refused(op_type: str) -> None:
+    """A division by their number names the node."""
+    outputs = (((4, 8), "float32"),)
+    case = Case(op_type, (f(4, 8), w(8, 24), w(24)), outputs, 0, attributes={"num_heads": 0})
+    with pytest.raises(InvalidInputError, match=f"node .*: expected inputs, .* {op_type} allows"):
+        of_model(model_of(case))
+
+
+@pytest.mark.parametrize("before", [0, 1, 4])
+def test_a_node_whose_shapes_are_refused_is_named(before: int) -> None:
+    """Though what onnx says of it does not: it has no name, and no inputs."""
+    names = [f"t{at}" for at in range(before + 3)]
+    nodes = [
+        helper.make_node("Relu", [] if at == before else [names[at]], [names[at + 1]])
+        for at in range(before + 2)
+    ]
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [4])
+        for name in (names[0], names[-1])
+    ]
+    model = helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:]))
+    with pytest.raises(InvalidInputError, match=rf"node 'Relu_{before}' \(Relu\): expected shapes"):
+        of_model(model)

@@ -537,7 +537,7 @@ def _twice() -> bytes:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "the file is empty"),
+        (b"", "is empty; expected an exported program"),
         (b"PK", "no complete zip archive"),
         (archive(two_layers())[:200], "no complete zip archive"),
         (archive([]), r"expected an object, found \[\]"),
@@ -630,5 +630,5 @@ def test_special_files_are_refused(tmp_path: Path) -> None:
     """A pipe is not waited for."""
     path = tmp_path / "own.pt2"
     os.mkfifo(path)
-    with pytest.raises(InvalidInputError, match=r"own\.pt2: expected a regular file"):
+    with pytest.raises(InvalidInputError, match=r"own\.pt2 cannot be read: it is no regular file"):
         load_file(path)

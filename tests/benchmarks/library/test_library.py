@@ -538,7 +538,7 @@ def test_bad_requests_get_a_sentence(
         (('boundmark-library/1', 'x'), "format is 'x'"),
         (('"Apache-2.0"', "1"), "licence is 1; expected a text"),
         (("2026-11-23", '"yes"'), "contributor 'Ada' has no date of consent"),
-        (("[datasets]", "[datasets"), "library.toml is not TOML"),
+        (("[datasets]", "[datasets"), "library.toml: expected TOML"),
     ],
 )  # fmt: skip
 def test_facts_are_checked(change: tuple[str, str], reason: str, tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def replaced(old, new):
         ),
         (EXAMPLE[:100], "line 1: node 'node3' has the fields"),
         (replaced("time=0.5", "time=9e11"), r"expected at most 2\^53"),
-        ("", "is empty; expected a graph"),
+        ("", "is empty; expected a file with a graph"),
         ("\n", "the graph has no nodes; expected at least one"),
         ("a -- Input -- " + ENTRY.format(1, 1, 0), "the graph has no nodes; expected at least one"),
     ],

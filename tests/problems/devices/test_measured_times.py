@@ -59,6 +59,7 @@ def test_times_of_another_model_are_refused(tmp_path: Path) -> None:
     ("change", "expected"),
     [
         ({"format": "boundmark-times/2"}, "expected 'boundmark-times/1'"),
+        ({"op_times": {}}, "there is a field 'op_times'; expected only base, operators, source"),
         ({"operators": {}}, "operators is no object with times"),
         ({"operators": [1]}, "operators is no object with times"),
         ({"operators": {"a": -1}}, "the time of operator 'a' is -1; expected nanoseconds"),

@@ -54,8 +54,12 @@ def test_twins_of_a_cluster_are_one_type() -> None:
         ("", "devices are not given; expected devices such as '2xA100"),
         ("0xA100", "devices have '0xA100'; expected"),
         ("A100;A10", "devices have 'A100;A10'; expected"),
-        ("A100@fast", "devices are 'A100@fast'; expected"),
+        (
+            "A100@fast",
+            "devices are 'A100@fast', with 'fast' behind '@'; expected GB/s",
+        ),
         ("A100@-1", "expected"),
+        ("H100,A100@1e-300", "devices are 'H100,A100@1e-300', with '1e-300' behind '@'; expected"),
         ("2x0xA100", "devices have '2x0xA100'; expected"),
         ("A10,,A10", "devices have ''; expected"),
         ("1025xA100", "there are 1025 devices; expected at most 1024"),

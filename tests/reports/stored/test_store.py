@@ -109,6 +109,15 @@ def test_what_was_left_half_written_is_removed(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob(".*")] == [f".a.b.{os.getpid()}-7.part"]
 
 
+def test_names_that_are_no_text(tmp_path: Path, make_row: Any) -> None:
+    """A folder with any bytes in its name is written and read; an instance's name is escaped."""
+    store = ResultStore.create_or_open(tmp_path / os.fsdecode(b"caf\xe9"))
+    store.append({**make_row("a"), "instance": "m\udce9.onnx"}, [])
+    store.append(make_row("b"), [])
+    store.compact()
+    assert r"m\udce9.onnx" in [*store.results()["instance"]]
+
+
 def test_text_of_a_time_is_a_time(tmp_path: Path, make_row: Any) -> None:
     """ISO 8601 with a zone, as it arrives from other processes."""
     store = ResultStore.create_or_open(tmp_path)
@@ -136,7 +145,7 @@ def test_times_without_a_date_are_refused(tmp_path: Path, make_row: Any, microse
         ({"objectiv": 1}, "'objectiv' is no column"),
         ({"objective": "seven"}, "column 'objective' does not take"),
         ({"objective": 2**70}, "column 'objective' does not take"),
-        ({"stderr_tail": "\ud800"}, "column 'stderr_tail' does not take"),
+        ({"stderr_tail": 3}, "column 'stderr_tail' does not take"),
         ({"dataset": None}, "column 'dataset' is missing"),
         ({"status": "fine"}, "status of task 'a' is 'fine'; expected one of ok, timeout"),
         ({"started_at": None}, "started_at is None; expected a time"),
