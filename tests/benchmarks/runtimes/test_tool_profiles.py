@@ -180,7 +180,7 @@ def test_what_control_flow_runs_is_part_of_it(tmp_path: Path) -> None:
         (b'==PROF== Connected to 7\n"ID","Process ID","Process Name"\n', "of Nsight Compute"),
         (b'[{"name": "aten::add", "ph": "X"}]', "of another tool in Chrome's format; expected a"),
         (b'{"displayTimeUnit": "ns", "metadata": {"a": 1}, "traceEvents": []}', "of another tool"),
-        (gzip.compress(b"Start (ns),Duration (ns)\n"), "a table of nsys stats"),
+        (gzip.compress(b"Start (ns),Duration (ns)\n", mtime=0), "a table of nsys stats"),
         (b'{"traceEvents": [', "expected a trace of .* as complete JSON; found"),
         (b"\x1f\x8babc", "as complete JSON; found it cannot be decompressed"),
     ],
