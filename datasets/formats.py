@@ -113,8 +113,8 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
             processors=_a_count(document, "maxCPUs"),
             capacity=capacity,
             names=names,
-            colours=tuple(colours) if known else (),
-            backward=tuple(backward) if known else (),
+            colours=tuple(colours) if known or any(backward) else (),
+            backward=tuple(backward) if known or any(backward) else (),
             notes=tuple(notes),
         )
 

@@ -9,9 +9,12 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.problem import NodeCosts
 from boundmark.problems.ticks import check_total
+
+# What passes through the stages; as given, that is training if a graph or profile has it.
+AS_GIVEN, TRAINING, INFERENCE = "as-given", "training", "inference"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +37,11 @@ class PipelineGraph:
         One name per node, for people; not part of an instance's identity.
     tick
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
-    folded
-        The same graph with its backward pass folded into the forward pass, if it is one of training
-        (see `costs.homes_of`); not part of an instance's identity.
+    phase
+        `TRAINING` if each node runs forward and backward, `INFERENCE` if it could and runs forward
+        only; empty if nobody says.
+    inference
+        The same graph in inference, if its source has the times of both phases.
     item
         What passes through the stages at a time, for people: one input, or a minibatch of them.
     notes
@@ -50,7 +55,8 @@ class PipelineGraph:
     cache: int
     names: tuple[str, ...]
     tick: str = "unit"
-    folded: "PipelineGraph | None" = None
+    phase: str = ""
+    inference: "PipelineGraph | None" = None
     item: str = "input"
     notes: tuple[str, ...] = ()
 
@@ -68,6 +74,10 @@ class PipelineGraph:
         if type(self.cache) is not int or self.cache < 0:
             raise InvalidInputError(
                 f"cache is {self.cache!r}; expected a non-negative integer number of ticks."
+            )
+        if self.phase not in ("", TRAINING, INFERENCE):
+            raise InvalidInputError(
+                f"phase is {quoted(self.phase)}; expected {TRAINING!r} or {INFERENCE!r}."
             )
         check_total(
             self.work.tolist(), self.transfer.tolist(), self.param_load.tolist(), [self.cache]
