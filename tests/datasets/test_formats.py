@@ -292,7 +292,7 @@ def test_published_layer_graphs() -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"colorClass": None}, "node \"b'\" is of the backward pass, and none of the forward"),
+        ({"colorClass": None}, 'node "b\'" is of the backward pass, and none of the forward'),
         ({"isBackwardNode": 1}, "all nodes are of the backward pass; expected some"),
         ({"isBackwardNode": "x"}, "isBackwardNode is 'x'; expected true or false"),
         ({"colorClass": 1.5}, "colorClass is 1.5; expected a whole number"),

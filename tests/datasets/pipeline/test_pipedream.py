@@ -38,7 +38,8 @@ def test_known_values(monkeypatch):
     assert alexnet.inference.param_load[v] == 294_997  # 3,539,968 bytes / 12 GB/s
     assert alexnet.transfer[v] == 2 * 3_691_861
     gnmt = DATASET.load("gnmt")
-    assert gnmt.inference.transfer[gnmt.names.index("node7 LSTM")] == 546_133  # 6,553,600 bytes / 12 GB/s
+    v = gnmt.names.index("node7 LSTM")
+    assert gnmt.inference.transfer[v] == 546_133  # 6,553,600 bytes / 12 GB/s
 
 
 def test_missing_files_are_explained(monkeypatch, tmp_path):

@@ -11,8 +11,9 @@ from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.arrays import frozen
+from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
 from boundmark.problems.dag import Dag
-from boundmark.problems.devices import Cluster, Device, Link
+from boundmark.problems.devices import Cluster, Device, Link, default_device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline import PROBLEM, Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import (
@@ -25,6 +26,8 @@ from boundmark.problems.pipeline.costs import (
     within_memory,
 )
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.roofline import operation_seconds
+from boundmark.problems.ticks import to_nanoseconds
 
 OTHER_DEVICE = dataclasses.replace(ROUND_DEVICE, name="other")
 
@@ -234,13 +237,13 @@ def test_a_graph_without_phases(phase: str) -> None:
         PROBLEM.maker(load_member("onnx-light/alexnet"))({"k": 2, "phase": phase})
 
 
-def operators(*named: tuple[str, str]) -> ComputationGraph:
+def chain(*named: tuple[str, str]) -> ComputationGraph:
     """Return a chain of operators with these names and types."""
-    tensors = [Tensor(f"t{at}", (4,), "float32") for at in range(len(named) + 1)]
-    made = [
-        Operator(name, kind, (at,), (at + 1,), flops=8) for at, (name, kind) in enumerate(named)
+    operators = [
+        Operator(name, kind, 8, (at,), (at + 1,), {}) for at, (name, kind) in enumerate(named)
     ]
-    return ComputationGraph.of(made, tensors, parameters=(), results=(len(named),))
+    tensors = [Tensor(f"t{at}", (4,), "float32") for at in range(len(named) + 1)]
+    return ComputationGraph(tuple(operators), tuple(tensors), frozenset(), (len(named),))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +257,7 @@ def operators(*named: tuple[str, str]) -> ComputationGraph:
 def test_gradients_of_nothing(named: list[tuple[str, str]], expected: str) -> None:
     """What cannot be folded is refused."""
     with pytest.raises(InvalidInputError, match=re.escape(expected)):
-        PROBLEM.maker(operators(*named))
+        PROBLEM.maker(chain(*named))
 
 
 @pytest.mark.parametrize("name", ["gradients/a_grad/Mul", "gradients_1/a", "h.0/grad/MatMul"])
