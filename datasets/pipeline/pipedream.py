@@ -68,9 +68,9 @@ def load_profile(path: str | Path) -> PipelineGraph:
     In training, work is the time of both passes, tensors pass both ways, and a stage keeps
     gradients and activations of one minibatch. In inference, and if no backward pass takes any
     time, work is the forward time. A tensor takes its bytes over the link of the default device,
-    and parameters likewise; what fits into that device's memory is cached, which is more than any
-    published profile has. Each is rounded once. A node with several outputs has one tensor, as
-    large as all of them together; one without consumers is transferred nowhere.
+    and parameters likewise; what fits into that device's memory is cached, which is more than the
+    parameters of any published profile. Each is rounded once. A node with several outputs has one
+    tensor, as large as all of them together; one without consumers is transferred nowhere.
 
     Sources that are called Input are left out, as PipeDream's planner does: their time is that of
     loading the minibatch, which the first stage has at hand. A note tells how much that was.

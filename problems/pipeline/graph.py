@@ -9,7 +9,7 @@ import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen, non_negative_integers
 from boundmark.problems.dag import Dag
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import NodeCosts
 from boundmark.problems.ticks import check_total
 
@@ -74,10 +74,6 @@ class PipelineGraph:
         if type(self.cache) is not int or self.cache < 0:
             raise InvalidInputError(
                 f"cache is {self.cache!r}; expected a non-negative integer number of ticks."
-            )
-        if self.phase not in ("", TRAINING, INFERENCE):
-            raise InvalidInputError(
-                f"phase is {quoted(self.phase)}; expected {TRAINING!r} or {INFERENCE!r}."
             )
         check_total(
             self.work.tolist(), self.transfer.tolist(), self.param_load.tolist(), [self.cache]

@@ -21,7 +21,7 @@ from boundmark.problems.json_documents import (
 )
 from boundmark.problems.labels import Naming
 from boundmark.problems.noise import FloatArray, Noise
-from boundmark.problems.pipeline.graph import AS_GIVEN, INFERENCE, PipelineGraph
+from boundmark.problems.pipeline.graph import AS_GIVEN, INFERENCE, TRAINING, PipelineGraph
 from boundmark.problems.problem import Row, SolutionTable
 from boundmark.problems.stored_instance import StoredInstance
 
@@ -332,6 +332,11 @@ class PipelineInstance(StoredInstance):
     def from_json(cls, value: Mapping[str, Any]) -> "PipelineInstance":
         """Read the JSON that `to_json` wrote; nodes get their numbers as names."""
         cls.check_head(value, FIELDS, LISTS, ("phase",))
+        phase = value.get("phase", TRAINING)
+        if phase not in (TRAINING, INFERENCE):
+            raise InvalidInputError(
+                f"phase is {quoted(phase)}; expected {TRAINING!r} or {INFERENCE!r}."
+            )
         check_edges(value["edges"], "node numbers")
         nodes = len(value["work"])
         names = tuple(str(v) for v in range(nodes))
