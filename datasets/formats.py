@@ -187,6 +187,7 @@ def load_piper(path: str | Path) -> MeasuredGraph:
             processors=0,
             capacity=int(_a_number(document, "maxMemoryPerDevice")),
             names=names,
+            notes=("each time is of forward and backward pass, as in training",),
         )
 
 

@@ -181,7 +181,6 @@ def _graph(
     )
     if not backward.any():
         return made
-    notes = [*notes, "forward and backward times count; phase=inference counts forward times alone"]
     return replace(
         made,
         work=frozen(np.rint((forward + backward) * (NANOSECONDS / 1000))),
@@ -189,7 +188,6 @@ def _graph(
         param_load=frozen(np.rint((2 * parameters + activation) * to_ticks)),
         phase=TRAINING,
         inference=replace(made, phase=INFERENCE),
-        notes=tuple(notes),
     )
 
 

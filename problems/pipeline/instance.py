@@ -176,6 +176,8 @@ NAMING = Naming(
 LISTS = ("work", "transfer", "param_load", "edges")
 FIELDS = ("k", "work", "transfer", "param_load", "cache", "edges")
 
+TWO_PHASES = "forward and backward times count; phase=inference counts the forward times alone"
+
 
 @dataclass(frozen=True, eq=False)
 class PipelineInstance(StoredInstance):
@@ -265,7 +267,9 @@ class PipelineInstance(StoredInstance):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was taken for granted, as sentences."""
-        return self.graph.notes
+        if self.graph.inference is None:
+            return self.graph.notes
+        return (*self.graph.notes, TWO_PHASES)
 
     @property
     def _phase(self) -> dict[str, int | str]:

@@ -115,10 +115,9 @@ def test_inputs_are_left_out_with_their_time(path):
     graph = load_profile(path)
     assert graph.names == ("node3 Linear", "node2 LSTM", "node4 InputNorm")
     assert graph.inference.names == graph.names
-    first, second = graph.notes
-    assert graph.inference.notes == (first,)
-    assert second.startswith("forward and backward times count; phase=inference")
-    assert first == "1 input with 0.636 s of loading is left out, as PipeDream's planner does"
+    (note,) = graph.notes
+    assert graph.inference.notes == graph.notes
+    assert note == "1 input with 0.636 s of loading is left out, as PipeDream's planner does"
     assert graph.item == "minibatch"
 
 
@@ -126,14 +125,16 @@ def test_a_profile_has_two_phases(path):
     """Training unless inference is asked for; one without times of a backward pass has neither."""
     path.write_text(EXAMPLE)
     make = PIPELINE.maker(load_profile(path))
-    for given, phase, longest in (
-        ({}, "training", 8_500_000),
-        ({"phase": "training"}, "training", 8_500_000),
-        ({"phase": "inference"}, "inference", 1_500_000),
+    for given, phase, longest, notes in (
+        ({}, "training", 8_500_000, 2),
+        ({"phase": "training"}, "training", 8_500_000, 2),
+        ({"phase": "inference"}, "inference", 1_500_000, 1),
     ):
         made = make({"k": 2, **given})
         assert made.parameters == {"k": 2, "phase": phase}
         assert made.graph.work.max() == longest
+        assert len(made.notes) == notes
+    assert make({"k": 2}).notes[1].startswith("forward and backward times count; phase=inference")
     path.write_text(EXAMPLE.replace("backward_compute_time=7", "backward_compute_time=0"))
     make = PIPELINE.maker(load_profile(path))
     assert make({"k": 2}).parameters == {"k": 2}
