@@ -1,10 +1,10 @@
 """`certify`: a time-sharing portfolio of the bounds of this problem.
 
 `mean-work`, `ideal-dp` and `two-branch-dp` come first: they take hardly any time where they do not
-apply, and often have the optimum in seconds where they do. Then all methods that
-may suit the graph take turns (see `boundmark.bounds.portfolio`): the one with the smallest
-extrapolated gap runs next. Only what is better than everything before is reported, and nothing is
-begun once the best bound is the cost of the best partition, or of one that is known.
+apply, and often have the optimum in seconds where they do. Then all methods that may suit the graph
+take turns (see `boundmark.bounds.portfolio`): the one with the smallest extrapolated gap runs next.
+Only what is better than everything before is reported, and nothing is begun once the best bound is
+the cost of the best partition, or of one that is known.
 """
 
 import math
