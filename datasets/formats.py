@@ -113,8 +113,8 @@ def load_dnn_partitioning(path: str | Path) -> MeasuredGraph:
             processors=_a_count(document, "maxCPUs"),
             capacity=capacity,
             names=names,
-            colours=tuple(colours) if known else (),
-            backward=tuple(backward) if known else (),
+            colours=tuple(colours) if known or any(backward) else (),
+            backward=tuple(backward) if known or any(backward) else (),
             notes=tuple(notes),
         )
 
@@ -187,6 +187,7 @@ def load_piper(path: str | Path) -> MeasuredGraph:
             processors=0,
             capacity=int(_a_number(document, "maxMemoryPerDevice")),
             names=names,
+            notes=("each time is of forward and backward pass, as in training",),
         )
 
 

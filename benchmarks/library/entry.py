@@ -299,9 +299,7 @@ def _made(kind: Any, record: Mapping[str, Any]) -> Any:
 
 # Methods that have another name today than documents say which they made.
 RENAMED = {
-    "pivot-tree": "anchor-tree",
     "reach": "prefix-bound",
-    "separation": "forced-transfer",
     "share": "fractional-load",
     "tower-dp": "two-branch-dp",
 }

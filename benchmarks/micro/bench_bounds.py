@@ -1,4 +1,4 @@
-"""Lower bounds for `pipeline`, on random graphs of four edges per operator and training graphs."""
+"""Lower bounds for `pipeline`, on random graphs of four edges per operator and on models."""
 
 from dataclasses import replace
 
@@ -7,10 +7,8 @@ import numpy as np
 from boundmark.benchmarks.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
-from boundmark.bounds.pipeline import forced_transfer
 from boundmark.bounds.pipeline.fractional_load import FEW_IO_WEIGHTS, share_table
 from boundmark.bounds.pipeline.minimum_cuts import MinimumCuts, largest_node_cut
-from boundmark.bounds.pipeline.trees.anchor_tree import Positions, widest_span
 from boundmark.bounds.pipeline.two_branch_dp import TowerSearch, towers
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights.cut_tree import WHOLE
@@ -25,7 +23,6 @@ from boundmark.bounds.pipeline.weights.set_weights import SetWeights
 from boundmark.bounds.pipeline.weights.tensors import ANY, Tensors
 from boundmark.datasets.pipeline.regal_style import load
 from boundmark.problems.arrays import frozen
-from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
@@ -96,61 +93,6 @@ class ShareProofs:
 
     def time_flows_that_are_kept(self) -> None:
         self.table.flows_in_time(self.table.bound(9), Budget(1e6))
-
-
-class Separation:
-    """The bound `forced-transfer` of training graphs, with k = 8."""
-
-    param_names = ("graph",)
-    params = ("gpt-2-training", "gpt-3-1.3b-training")
-
-    def setup(self, graph: str) -> None:
-        instance = named_instance(f"zoo/{graph}", {"k": "8"}, "pipeline").instance
-        assert isinstance(instance, PipelineInstance)
-        self.instance = instance
-        self.best = 0
-
-    def solution(self, solution: object) -> None:
-        """Bounds report none."""
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        """Keep the last and best bound."""
-        self.best = bound.bound
-
-    def time_forced_transfer(self, graph: str) -> None:
-        forced_transfer.run(self.instance, Budget(60), 0, self)
-
-    def track_bound_over_mean_work(self, graph: str) -> float:
-        """Return how many times the mean work is proven."""
-        forced_transfer.run(self.instance, Budget(60), 0, self)
-        return self.best * 8 / float(self.instance.graph.work.sum())
-
-
-class AnchorTree:
-    """The first bounds of a training graph's pivot, with k = 4: one for each position at most."""
-
-    timeout = 300
-
-    def setup(self) -> None:
-        instance = named_instance("zoo/gpt-2-training", {"k": "4"}, "pipeline").instance
-        assert isinstance(instance, PipelineInstance)
-        self.instance = instance
-
-    def _bound(self) -> int:
-        pivot = widest_span(self.instance.graph)
-        assert pivot is not None
-        threshold = int(self.instance.graph.work.sum())
-        positions = Positions(self.instance, pivot, threshold, Budget(1e6))
-        for _ in range(self.instance.k):
-            positions.improve()
-        return positions.bound
-
-    def time_programs(self) -> None:
-        self._bound()
-
-    def track_bound_over_mean_work(self) -> float:
-        """Return how many times the mean work is proven."""
-        return self._bound() * self.instance.k / float(self.instance.graph.work.sum())
 
 
 class TwoBranchDp:

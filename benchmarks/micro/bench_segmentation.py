@@ -1,7 +1,5 @@
 """Segmentation of a topological order, and the paper's algorithm beside it."""
 
-import numpy as np
-
 
 class _Segmented:
     param_names = ("nodes", "k")
@@ -43,30 +41,6 @@ class LargeSegmentation(_Segmented):
         self.segment_order(self.instance, self.order)
 
     def peakmem_segment_order(self, nodes: int, k: int) -> None:
-        self.segment_order(self.instance, self.order)
-
-
-class TrainingSegmentation:
-    """A training graph of 13,568 operators: transfers outweigh work, so windows are wide."""
-
-    param_names = ("k",)
-    params = (4, 16)
-    timeout = 120
-
-    def setup(self, k: int) -> None:
-        from boundmark.benchmarks.model import named_instance
-        from boundmark.heuristics.pipeline.orders import noisy_fewest_open_order
-        from boundmark.heuristics.pipeline.slicegraph import segment_order
-        from boundmark.problems.pipeline import PipelineInstance
-
-        chosen = {"k": str(k)}
-        instance = named_instance("zoo/mt5-1.8b-training", chosen, "pipeline").instance
-        assert isinstance(instance, PipelineInstance)
-        self.instance = instance
-        self.order = noisy_fewest_open_order(instance.graph, 0.5, np.random.default_rng(1))
-        self.segment_order = segment_order
-
-    def time_segment_order(self, k: int) -> None:
         self.segment_order(self.instance, self.order)
 
 

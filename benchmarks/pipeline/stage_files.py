@@ -109,6 +109,11 @@ def cut_stages(
     """
     _refuse_other_than_onnx(model)
     given = GivenPartition.read(model, solution, k, device, dims)
+    if given.instance.graph.phase:
+        raise InvalidInputError(
+            f"{model} has a backward pass, which runs through the stages the other way; expected a "
+            "model of inference."
+        )
     names = given.instance.graph.names
     stages = dict(zip(names, given.partition.stages.tolist(), strict=True))
     return CutModel(given, split_model(model, stages, range(given.instance.k), dims))

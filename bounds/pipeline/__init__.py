@@ -35,14 +35,6 @@ FRACTIONAL_LOAD = Method(
     version=2,
 )
 
-FORCED_TRANSFER = Method(
-    name="forced-transfer",
-    problem="pipeline",
-    kind="bound",
-    summary="The mean work, with transfers that no partition avoids as work.",
-    run=Deferred("boundmark.bounds.pipeline.forced_transfer:run"),
-)
-
 PACKING = Method(
     name="packing",
     problem="pipeline",
@@ -69,16 +61,6 @@ MIP_TREE = Method(
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
     run=Deferred("boundmark.bounds.pipeline.trees.mip_tree:run"),
     version=4,
-)
-
-ANCHOR_TREE = Method(
-    name="anchor-tree",
-    problem="pipeline",
-    kind="bound",
-    summary="Certified branch and bound for each position of the stage of one node.",
-    run=Deferred("boundmark.bounds.pipeline.trees.anchor_tree:run"),
-    seeded=True,
-    version=3,
 )
 
 IDEAL_DP = Method(
@@ -117,7 +99,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=30,
+    version=31,
 )
 
 BOTTLENECK = Method(
@@ -164,11 +146,9 @@ METHODS: tuple[Method, ...] = (
     MEAN_WORK,
     NODE_CUT,
     FRACTIONAL_LOAD,
-    FORCED_TRANSFER,
     PACKING,
     CUT_TREE,
     MIP_TREE,
-    ANCHOR_TREE,
     IDEAL_DP,
     TWO_BRANCH_DP,
     PREFIX_BOUND,

@@ -1,10 +1,10 @@
 """`certify`: a time-sharing portfolio of the bounds of this problem.
 
-`mean-work`, `forced-transfer`, `ideal-dp` and `two-branch-dp` come first: they take hardly any time
-where they do not apply, and often have the optimum in seconds where they do. Then all methods that
-may suit the graph take turns (see `boundmark.bounds.portfolio`): the one with the smallest
-extrapolated gap runs next. Only what is better than everything before is reported, and nothing is
-begun once the best bound is the cost of the best partition, or of one that is known.
+`mean-work`, `ideal-dp` and `two-branch-dp` come first: they take hardly any time where they do not
+apply, and often have the optimum in seconds where they do. Then all methods that may suit the graph
+take turns (see `boundmark.bounds.portfolio`): the one with the smallest extrapolated gap runs next.
+Only what is better than everything before is reported, and nothing is begun once the best bound is
+the cost of the best partition, or of one that is known.
 """
 
 import math
@@ -14,18 +14,11 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline import (
-    forced_transfer,
-    fractional_load,
-    ideal_dp,
-    minimum_cuts,
-    two_branch_dp,
-    work,
-)
+from boundmark.bounds.pipeline import fractional_load, ideal_dp, two_branch_dp, work
 from boundmark.bounds.pipeline.fractional_load import GrowingTable, ShareTable
 from boundmark.bounds.pipeline.prefix_bound import method as prefix_bound
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
-from boundmark.bounds.pipeline.trees import anchor_tree, mip_tree
+from boundmark.bounds.pipeline.trees import mip_tree
 from boundmark.bounds.pipeline.weights import cut_tree, packing
 from boundmark.bounds.pipeline.weights.packing import PackingSettings
 from boundmark.bounds.pipeline.weights.set_weights import SharedWeights
@@ -89,11 +82,6 @@ def run(
     if known_cost:
         best.objective = known_cost
     work.run_mean_work(instance, budget, seed, best)
-    mean = best.certified
-    with suppress(UnsupportedError):
-        forced_transfer.run(instance, budget, seed, best)
-    # Then tensors wait for long, as in training, and `anchor-tree` takes part.
-    has_long_tensors = best.certified > 1.05 * mean
     # A method may refuse the graph: too many down-sets, or beyond the checker's limits. Where
     # `ideal-dp` applies, it usually takes far less than half of the time.
     with suppress(UnsupportedError):
@@ -112,15 +100,12 @@ def run(
     def tables(graph: PipelineGraph, budget: Budget) -> ShareTable:
         return growing(graph).until(budget)
 
-    if is_long and has_long_tensors:
-        # With many stages, the bound of one node may be the best, and takes hardly any time.
-        minimum_cuts.run_node_cut(instance, budget, seed, best)
     if not is_long:
         fractional_load.run(instance, budget, seed, best, tables=tables)
     start = start_from_quick_partition(instance, seed, budget, best)
     # Then transfers outweigh work.
     transfers_dominate = best.objective >= 1.3 * best.certified
-    names = _names(instance, is_long, has_long_tensors, transfers_dominate, settings)
+    names = _names(instance, is_long, transfers_dominate, settings)
     shared = SharedWeights(start)
     methods = {name: _run(name, instance, seed, tables, shared) for name in names}
     turns = TURNS_ON_LONG_GRAPHS if is_long else TURNS
@@ -130,16 +115,11 @@ def run(
 
 
 def _names(
-    instance: PipelineInstance,
-    is_long: bool,
-    has_long_tensors: bool,
-    transfers_dominate: bool,
-    settings: CertifySettings,
+    instance: PipelineInstance, is_long: bool, transfers_dominate: bool, settings: CertifySettings
 ) -> tuple[str, ...]:
     """Return the methods that may suit a graph, those expected to prove most first."""
     if is_long:
-        first = ("anchor-tree", "prefix-bound") if has_long_tensors else ("prefix-bound",)
-        return (*first, "fractional-load", "mip-tree", "packing")
+        return ("prefix-bound", "fractional-load", "mip-tree", "packing")
     most_edges = settings.most_edges_far if transfers_dominate else settings.most_edges
     dag = instance.graph.dag
     has_many_edges = dag.edges > most_edges * instance.k
@@ -168,6 +148,5 @@ def _run(
         "cut-tree": partial(cut_tree.run, tables=tables, shared=shared),
         "mip-tree": partial(mip_tree.run, tables=tables),
         "prefix-bound": prefix_bound.run,
-        "anchor-tree": anchor_tree.run,
     }
     return lambda budget, best: runs[name](instance, budget, seed, best)

@@ -58,19 +58,6 @@ def segmented(instance: PipelineInstance, order: IntArray) -> Partition:
     return Partition(frozen(stages))
 
 
-def segmented_along(instance: PipelineInstance, places: FloatArray) -> Partition:
-    """Return the best segmentation of the nodes ordered by their places, shape (n,).
-
-    Among nodes at the same place, the graph's own order counts.
-    """
-    dag = instance.graph.dag
-    rank = np.empty(dag.nodes)
-    rank[dag.topological_order] = np.arange(dag.nodes) / dag.nodes
-    # Places that a linear program gives are about so exact.
-    precision = 0.001
-    return segmented(instance, ordered(dag, np.rint(places / precision) + rank))
-
-
 def _segmented_by_thresholds(instance: PipelineInstance, order: IntArray) -> Partition:
     """Return a segmentation with longest stages at the least threshold that allows them."""
     best = Partition(frozen(np.zeros(instance.nodes)))

@@ -24,7 +24,7 @@ from boundmark.problems.devices import default_device
 from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.pipeline.costs import stage_hardware
-from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.graph import INFERENCE, TRAINING, PipelineGraph
 from boundmark.problems.ticks import NANOSECONDS
 
 MEMBERS = ("alexnet", "vgg16", "squeezenet1_0", "resnet18", "resnet50", "resnext50", "gnmt")
@@ -65,12 +65,12 @@ def is_profile(content: bytes) -> bool:
 def load_profile(path: str | Path) -> PipelineGraph:
     """Read a graph; ticks are nanoseconds, and nodes keep the order of the file.
 
-    Work is the forward time. If the backward pass is folded, it is the time of both, tensors pass
-    both ways, and a stage keeps gradients and activations of one micro-batch. A tensor takes its
-    bytes over the link of the default device, and parameters likewise; what fits into that device's
-    memory is cached, which is more than any published profile has. Each is rounded once. A node
-    with several outputs has one tensor, as large as all of them together; one without consumers is
-    transferred nowhere.
+    In training, work is the time of both passes, tensors pass both ways, and a stage keeps
+    gradients and activations of one minibatch. In inference, and if no backward pass takes any
+    time, work is the forward time. A tensor takes its bytes over the link of the default device,
+    and parameters likewise; what fits into that device's memory is cached, which is more than the
+    parameters of any published profile. Each is rounded once. A node with several outputs has one
+    tensor, as large as all of them together; one without consumers is transferred nowhere.
 
     Sources that are called Input are left out, as PipeDream's planner does: their time is that of
     loading the minibatch, which the first stage has at hand. A note tells how much that was.
@@ -179,13 +179,16 @@ def _graph(
         item="minibatch",
         notes=tuple(notes),
     )
-    trained = replace(
+    if not backward.any():
+        return made
+    return replace(
         made,
         work=frozen(np.rint((forward + backward) * (NANOSECONDS / 1000))),
         transfer=frozen(2 * moved),
         param_load=frozen(np.rint((2 * parameters + activation) * to_ticks)),
+        phase=TRAINING,
+        inference=replace(made, phase=INFERENCE),
     )
-    return replace(made, folded=trained)
 
 
 def _values(node: str, text: str) -> list[float]:

@@ -21,7 +21,6 @@ METHODS = (
     "cut-tree",
     "mip-tree",
     "prefix-bound",
-    "anchor-tree",
 )
 
 # By how much more than `certify` a method has to prove to be counted, as a part.

@@ -233,7 +233,6 @@ def parts() -> dict[str, str]:
         "held-out": whole("held-out", 1),
         "zoo": zoo_table(read("zoo")),
         "nasnet": whole("nasnet", 1),
-        "training": whole("training", 1),
         "placements": placement_table(read("placements")),
         "defaults": whole("defaults-by-tool", 1),
         "measured": measured_table(read("measured")),

@@ -44,10 +44,7 @@ def as_written(graph: Path, folder: Path) -> Path:
 def row(checkout: Path, graph: Path, path: Path, model: str, phase: str, seconds: float) -> str:
     """Return cost of the split, optimum or bound, and the gap."""
     loaded = boundmark.load(path)
-    given: dict[str, int | str] = {"k": DEVICES}
-    if phase == "training":
-        given["backward"] = "folded"
-    instance = PROBLEM.maker(loaded.source)(given)
+    instance = PROBLEM.maker(loaded.source)({"k": DEVICES})
     assert isinstance(instance, PipelineInstance)
     on = split(checkout, graph, model, phase)
     stages = Partition(np.array([on[name] for name in instance.graph.names]))
@@ -56,7 +53,7 @@ def row(checkout: Path, graph: Path, path: Path, model: str, phase: str, seconds
     except boundmark.InvalidInputError as error:
         return f"| none: {error} | | |"
     fits = cost < 10**6 * instance.graph.work.sum() if instance.graph.cache else True
-    answer = boundmark.solve(loaded, "pipeline", seconds=seconds, **given)
+    answer = boundmark.solve(loaded, "pipeline", seconds=seconds, k=DEVICES)
     assert answer.cost is not None
     assert answer.bound is not None
     best = f"{answer.cost / 1e6:,.3f}"

@@ -107,7 +107,7 @@ def measured_rows(name: str, seconds: float, folder: Path) -> Iterable[Row]:
     for k in STAGES:
         # The library has most optima.
         best = boundmark.solve(f"measured/{name}", k=k, seconds=seconds, quiet=True, out=folder)
-        instance = PipelineInstance.of(graph, k=k, backward="separate")
+        instance = PipelineInstance(graph, k)
         for costs, times in work.items():
             found = boundmark.solve(
                 with_work(graph, times), "pipeline", k=k, seconds=seconds, quiet=True, out=folder,

@@ -5,11 +5,15 @@ from boundmark.problems.devices import default_device, find_device
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter
 from boundmark.problems.pipeline.costs import pipeline_graph, pipeline_graph_of
-from boundmark.problems.pipeline.graph import NODE_COSTS, PipelineGraph
+from boundmark.problems.pipeline.graph import (
+    AS_GIVEN,
+    INFERENCE,
+    NODE_COSTS,
+    TRAINING,
+    PipelineGraph,
+)
 from boundmark.problems.pipeline.instance import (
-    FOLDED,
     NAMING,
-    SEPARATE,
     TABLE,
     Partition,
     PipelineInstance,
@@ -34,12 +38,12 @@ PROBLEM = Problem(
     parameters=(
         IntegerParameter("k", "number of stages", least=1, default=None),
         ChoiceParameter(
-            "backward",
-            "where the gradients of a training graph run: in any stage, if no cycle of stages "
-            "arises (separate), or in the stage of the operators that they belong to, as in "
-            "training (folded)",
-            (SEPARATE, FOLDED),
-            SEPARATE,
+            "phase",
+            "training (each stage runs forward and backward) or inference (forward times alone) of "
+            "a profile that has the times of both; as-given is training if there is a backward "
+            "pass",
+            (AS_GIVEN, TRAINING, INFERENCE),
+            AS_GIVEN,
         ),
     ),
     instance=PipelineInstance.of,

@@ -1,12 +1,12 @@
 """Costs of pipeline partitioning: of a model on a device, or as they were measured.
 
-A graph of training in which gradients are nodes of their own leaves it to a partition where they
-run, but stages must not depend on each other in a cycle, so the gradients of a stage's operators
-run in a later one unless it has the loss. Those who train have it the other way round: a stage runs
-forward and backward passes of its operators. Folding a graph joins each gradient with what it is
-the gradient of. Neither form relaxes the other.
+Those who train have the backward pass of an operator in the stage of its forward pass. So a graph
+of training, in which gradients are nodes of their own, is folded: each gradient is joined with what
+it is the gradient of. As nodes of their own, they could not run there, because stages must not
+depend on each other in a cycle.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,11 +17,11 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.devices import Cluster, Device, Link
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.operator_types import FREE_OP_TYPES
-from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.graph import TRAINING, PipelineGraph
 from boundmark.problems.roofline import operation_seconds, transfer_seconds
 from boundmark.problems.ticks import LARGEST_TOTAL, NANOSECONDS, to_nanoseconds
 
@@ -40,7 +40,8 @@ def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineG
     Raises
     ------
     InvalidInputError
-        If the device has no peak rate for the graph's dtype.
+        If the device has no peak rate for the graph's dtype, or a gradient does not say what it is
+        the gradient of.
     """
     has_consumers = np.diff(graph.dag.consumer_start) > 0
     transfer = transfer_seconds(graph.output_bytes, link)
@@ -56,7 +57,7 @@ def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineG
             tick="ns",
         )
     homes = homes_of(graph)
-    return made if homes is None else replace(made, folded=_folded(graph, made, homes, link))
+    return made if homes is None else _folded(graph, made, homes, link)
 
 
 def _folded(
@@ -133,15 +134,21 @@ def stage_hardware(hardware: Device | Cluster) -> tuple[Device, Link]:
 def pipeline_graph_of(source: MeasuredGraph | PipelineGraph) -> PipelineGraph:
     """Return the costs of a measured graph whose stages all are accelerators.
 
-    Nodes of one colour are one node. In a graph of training that is not folded, those of the
-    forward and those of the backward pass are: together they would depend on themselves.
+    Nodes of one colour are one node, and a graph of training is folded.
 
     Raises
     ------
     InvalidInputError
-        If accelerators cannot run some node.
+        If accelerators cannot run some node, or there are gradients and nothing says of what.
     """
     if isinstance(source, PipelineGraph):
+        gradient = next((one for one in source.names if is_gradient(one)), None)
+        if gradient is not None:
+            raise InvalidInputError(
+                f"node {quoted(gradient)} is of a backward pass, and a graph with costs does not "
+                "say of which node; expected one node for both passes of an operator, with the "
+                "time of both."
+            )
         return source
     for name, can_run in zip(source.names, source.on_accelerator, strict=True):
         if not can_run:
@@ -156,19 +163,16 @@ def pipeline_graph_of(source: MeasuredGraph | PipelineGraph) -> PipelineGraph:
     colours = np.asarray(source.colours)
     alone = np.arange(len(colours)) + 1 + colours.max()
     groups = np.where(colours < 0, alone, colours)
-    is_gradient = np.asarray(source.backward)
-    made = within_memory(plain, source.memory, source.capacity)
-    apart = groups + is_gradient * (1 + groups.max())
-    separate = grouped(made, apart.tolist())
-    if not is_gradient.any():
-        return separate
+    if not any(source.backward):
+        made = within_memory(plain, source.memory, source.capacity)
+        return grouped(made, groups.tolist())
     homes = _homes_by_colour(source, groups)
     memory = np.zeros(len(colours), dtype=np.int64)
     np.add.at(memory, homes, source.memory)
     one = folded(plain, homes, _gradients_by_colour(source, groups[homes]), plain.param_load)
     forward = np.flatnonzero(homes == np.arange(len(homes)))
     one = within_memory(one, memory[forward], source.capacity)
-    return replace(separate, folded=grouped(one, groups[forward].tolist()))
+    return grouped(one, groups[forward].tolist())
 
 
 def _homes_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
@@ -176,6 +180,11 @@ def _homes_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
 
     One of the backward pass that has no such colour and reads nothing runs with the last node of
     the forward pass, which is the loss.
+
+    Raises
+    ------
+    InvalidInputError
+        If no node of the forward pass has the colour of one of the backward pass.
     """
     order = source.dag.topological_order.tolist()
     first: dict[int, int] = {}
@@ -185,7 +194,13 @@ def _homes_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
             first.setdefault(int(groups[v]), v)
             loss = v
     if not first:
-        raise InvalidInputError("all nodes are of the backward pass; expected some that are not.")
+        raise InvalidInputError(ALL_GRADIENTS)
+    if not any(source.backward[v] and int(groups[v]) in first for v in order):
+        name = source.names[source.backward.index(True)]
+        raise InvalidInputError(
+            f"node {name!r} is of the backward pass, and none of the forward pass has its "
+            "colorClass; expected the nodes of an operator to have one."
+        )
     for v in order:
         if source.backward[v]:
             read = source.dag.producers_of(v).tolist()
@@ -209,11 +224,23 @@ def _gradients_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
     return frozen([most.get(group, 0) for group in groups.tolist()])
 
 
-# A part of the names of operators that compute gradients, such as "h.0.mlp.c_fc/grad/MatMul".
+# A part of the names of operators that compute gradients, such as "h.0.mlp.c_fc/grad/MatMul"; what
+# other tools call it; and the end of types of such operators in ONNX Runtime's training.
 GRADIENT = "grad"
+OTHER_GRADIENTS = re.compile(r"gradients(_\d+)?")
+GRADIENT_TYPE = "Grad"
+
+ALL_GRADIENTS = "all nodes are of the backward pass; expected some that are not."
+FOLDED = "backward operators are on the stages of their forward operators, as in training"
 
 # Their output is their first input, in another order or shape.
 REARRANGING = FREE_OP_TYPES | {"Transpose"}
+
+
+def is_gradient(name: str) -> bool:
+    """Return whether a name says that its node computes a gradient."""
+    parts = name.split("/")[:-1]
+    return GRADIENT in parts or any(map(OTHER_GRADIENTS.fullmatch, parts))
 
 
 def homes_of(graph: ComputationGraph) -> IntArray | None:
@@ -225,13 +252,26 @@ def homes_of(graph: ComputationGraph) -> IntArray | None:
     with `Softmax`. If there is none, it runs with the last operator of its module that takes time,
     or of the innermost module around it that has any; else with the last of all. Operators of the
     forward pass run with themselves.
+
+    Raises
+    ------
+    InvalidInputError
+        If all operators compute gradients, or one does whose name does not say so.
     """
     parts = [name.split("/") for name in graph.names]
-    is_gradient = [GRADIENT in part[:-1] for part in parts]
-    if all(is_gradient) or not any(is_gradient):
+    of_backward = [GRADIENT in part[:-1] for part in parts]
+    for v, (name, kind) in enumerate(zip(graph.names, graph.op_types, strict=True)):
+        if not of_backward[v] and (is_gradient(name) or kind.endswith(GRADIENT_TYPE)):
+            raise InvalidInputError(
+                f"operator {quoted(name)} ({kind}) is of a backward pass, and its name does not "
+                f"say of which module; expected 'MODULE/{GRADIENT}/OPERATOR'."
+            )
+    if not any(of_backward):
         return None
+    if all(of_backward):
+        raise InvalidInputError(ALL_GRADIENTS)
     order = graph.dag.topological_order.tolist()
-    forward = [v for v in order if not is_gradient[v]]
+    forward = [v for v in order if not of_backward[v]]
     last_of: dict[str, int] = {}
     touching: dict[tuple[str, int], list[int]] = {}
     for v in forward:
@@ -244,7 +284,7 @@ def homes_of(graph: ComputationGraph) -> IntArray | None:
     # What a tensor is a view or a transposition of.
     seen_as: dict[int, int] = {}
     homes = list(range(len(parts)))
-    for v in (v for v in order if is_gradient[v]):
+    for v in (v for v in order if of_backward[v]):
         operator, module = graph.operators[v], "/".join(parts[v][: parts[v].index(GRADIENT)])
         reads = [seen_as.get(tensor, tensor) for tensor in operator.reads]
         if operator.op_type in REARRANGING and reads:
@@ -295,7 +335,7 @@ def folded(
     moved = (graph.transfer + back)[kept]
     return PipelineGraph(
         dag, frozen(work), frozen(np.where(is_read, moved, 0)), frozen(param_load[kept]),
-        graph.cache, names, graph.tick,
+        graph.cache, names, graph.tick, phase=TRAINING, notes=(FOLDED,),
     )  # fmt: skip
 
 
@@ -356,9 +396,10 @@ def grouped(graph: PipelineGraph, groups: Sequence[int]) -> PipelineGraph:
             load.append(0)
             transfer.append(int(graph.transfer[u]))
             names.append(f"output of {graph.names[u]}")
-    return PipelineGraph(
-        Dag.from_edges(len(work), edges, tuple(names)), frozen(work), frozen(transfer),
-        frozen(load), graph.cache, tuple(names), graph.tick,
+    dag = Dag.from_edges(len(work), edges, tuple(names))
+    return replace(
+        graph, dag=dag, work=frozen(work), transfer=frozen(transfer), param_load=frozen(load),
+        names=tuple(names),
     )  # fmt: skip
 
 
@@ -378,7 +419,5 @@ def within_memory(
     unit = 1
     while (int((-(-sizes // unit)).sum()) + capacity // unit) * dear > room // 2:
         unit *= 2
-    return PipelineGraph(
-        graph.dag, graph.work, graph.transfer, frozen(-(-sizes // unit) * dear),
-        capacity // unit * dear, graph.names, graph.tick,
-    )  # fmt: skip
+    load = frozen(-(-sizes // unit) * dear)
+    return replace(graph, param_load=load, cache=capacity // unit * dear)

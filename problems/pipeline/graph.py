@@ -13,6 +13,9 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.problem import NodeCosts
 from boundmark.problems.ticks import check_total
 
+# What passes through the stages; as given, that is training if a graph or profile has it.
+AS_GIVEN, TRAINING, INFERENCE = "as-given", "training", "inference"
+
 
 @dataclass(frozen=True, eq=False)
 class PipelineGraph:
@@ -34,9 +37,11 @@ class PipelineGraph:
         One name per node, for people; not part of an instance's identity.
     tick
         What one tick is, e.g. ``"ns"``; ``"unit"`` for synthetic costs.
-    folded
-        The same graph with its backward pass folded into the forward pass, if it is one of training
-        (see `costs.homes_of`); not part of an instance's identity.
+    phase
+        `TRAINING` if each node runs forward and backward, `INFERENCE` if it could and runs forward
+        only; empty if nobody says.
+    inference
+        The same graph in inference, if its source has the times of both phases.
     item
         What passes through the stages at a time, for people: one input, or a minibatch of them.
     notes
@@ -50,7 +55,8 @@ class PipelineGraph:
     cache: int
     names: tuple[str, ...]
     tick: str = "unit"
-    folded: "PipelineGraph | None" = None
+    phase: str = ""
+    inference: "PipelineGraph | None" = None
     item: str = "input"
     notes: tuple[str, ...] = ()
 

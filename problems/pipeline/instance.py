@@ -21,7 +21,7 @@ from boundmark.problems.json_documents import (
 )
 from boundmark.problems.labels import Naming
 from boundmark.problems.noise import FloatArray, Noise
-from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.graph import AS_GIVEN, INFERENCE, TRAINING, PipelineGraph
 from boundmark.problems.problem import Row, SolutionTable
 from boundmark.problems.stored_instance import StoredInstance
 
@@ -176,8 +176,7 @@ NAMING = Naming(
 LISTS = ("work", "transfer", "param_load", "edges")
 FIELDS = ("k", "work", "transfer", "param_load", "cache", "edges")
 
-# Whether gradients are nodes of their own, or run with what they are gradients of.
-SEPARATE, FOLDED = "separate", "folded"
+TWO_PHASES = "forward and backward times count; phase=inference counts the forward times alone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +198,6 @@ class PipelineInstance(StoredInstance):
         Work, transfer time and parameters of each of n nodes, and the cache of a stage, in ticks.
     k
         Number of stages; it may exceed n.
-    backward
-        `FOLDED` if the graph is one of training whose backward pass was folded into the forward
-        pass, else `SEPARATE`.
 
     Examples
     --------
@@ -228,31 +224,31 @@ class PipelineInstance(StoredInstance):
 
     graph: PipelineGraph
     k: int
-    backward: str = SEPARATE
 
     @classmethod
-    def of(cls, graph: PipelineGraph, *, k: int, backward: str) -> "PipelineInstance":
-        """Return the instance of a graph as it is, or folded.
+    def of(cls, graph: PipelineGraph, *, k: int, phase: str) -> "PipelineInstance":
+        """Return the instance of a graph in a phase.
 
         Raises
         ------
         InvalidInputError
-            If it should be folded and is no graph of training.
+            If the graph has no such phase.
         """
-        if backward == SEPARATE:
-            return cls(replace(graph, folded=None), k)
-        if graph.folded is None:
+        if phase == INFERENCE and graph.inference is not None:
+            return cls(graph.inference, k)
+        if phase not in (AS_GIVEN, graph.phase):
             raise InvalidInputError(
-                "backward is 'folded', and nothing says which nodes of the graph compute "
-                "gradients; expected a graph of training, such as zoo/gpt-2-training."
+                f"phase is {phase!r}, and the graph has "
+                + (
+                    "a backward pass, without times of the forward pass alone; expected the model "
+                    "without its gradients."
+                    if graph.phase
+                    else "neither gradients nor times of a backward pass; expected no phase."
+                )
             )
-        return cls(graph.folded, k, backward)
+        return cls(graph, k)
 
     def __post_init__(self) -> None:
-        if self.backward not in (SEPARATE, FOLDED):
-            raise InvalidInputError(
-                f"backward is {quoted(self.backward)}; expected {SEPARATE!r} or {FOLDED!r}."
-            )
         if type(self.k) is not int or self.k < 1:
             raise InvalidInputError(f"k is {quoted(self.k)}; expected a positive number of stages.")
         if self.k > LARGEST_K:
@@ -265,8 +261,19 @@ class PipelineInstance(StoredInstance):
 
     @property
     def parameters(self) -> dict[str, int | str]:
-        """The number of stages, and whether the backward pass was folded if it was."""
-        return {"k": self.k} | ({} if self.backward == SEPARATE else {"backward": self.backward})
+        """The number of stages, and the phase if there are two."""
+        return {"k": self.k, **self._phase}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was taken for granted, as sentences."""
+        if self.graph.inference is None:
+            return self.graph.notes
+        return (*self.graph.notes, TWO_PHASES)
+
+    @property
+    def _phase(self) -> dict[str, int | str]:
+        return {"phase": self.graph.phase} if self.graph.phase else {}
 
     @property
     def is_redundant(self) -> bool:
@@ -279,12 +286,13 @@ class PipelineInstance(StoredInstance):
         Raises
         ------
         InvalidInputError
-            If its backward pass should be folded and is not, or the other way round.
+            If another phase is given.
         """
-        asked = given.get("backward", self.backward)
-        if asked != self.backward:
+        asked = given.get("phase", AS_GIVEN)
+        if asked not in (AS_GIVEN, self.graph.phase):
             raise InvalidInputError(
-                f"backward is {quoted(asked)}, and the stored instance has {self.backward!r}; "
+                f"phase is {quoted(asked)}, and the stored instance has "
+                f"{quoted(self.graph.phase) if self.graph.phase else 'none'}; "
                 "expected the model that it was made of."
             )
         return replace(self, k=given.get("k", self.k))
@@ -321,21 +329,27 @@ class PipelineInstance(StoredInstance):
             "param_load": graph.param_load.tolist(),
             "cache": graph.cache,
             "edges": graph.dag.edge_pairs().tolist(),
-            **({} if self.backward == SEPARATE else {"backward": self.backward}),
+            **self._phase,
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "PipelineInstance":
         """Read the JSON that `to_json` wrote; nodes get their numbers as names."""
-        cls.check_head(value, FIELDS, LISTS, ("backward",))
+        cls.check_head(value, FIELDS, LISTS, ("phase",))
+        phase = value.get("phase", TRAINING)
+        if phase not in (TRAINING, INFERENCE):
+            raise InvalidInputError(
+                f"phase is {quoted(phase)}; expected {TRAINING!r} or {INFERENCE!r}."
+            )
         check_edges(value["edges"], "node numbers")
         nodes = len(value["work"])
         names = tuple(str(v) for v in range(nodes))
         dag = Dag.from_edges(nodes, value["edges"])
         graph = PipelineGraph(
-            dag, value["work"], value["transfer"], value["param_load"], value["cache"], names
-        )
-        return cls(graph, value["k"], value.get("backward", SEPARATE))
+            dag, value["work"], value["transfer"], value["param_load"], value["cache"], names,
+            phase=value.get("phase", ""),
+        )  # fmt: skip
+        return cls(graph, value["k"])
 
 
 def quotient_order(dag: Dag, partition: Partition, k: int) -> list[int]:

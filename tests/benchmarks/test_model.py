@@ -79,7 +79,7 @@ def test_the_first_that_has_all_parameters(
         (GRAPH, {}, None, "k is missing; problem 'pipeline' needs it."),
         (
             GRAPH, {"k": "2", "objective": "a"}, None,
-            f"no problem about {GRAPH} has k and objective together; 'pipeline' has k, backward, "
+            f"no problem about {GRAPH} has k and objective together; 'pipeline' has k, phase, "
             "'ordering' has objective, 'placing' has objective, transfers.",
         ),
         (GRAPH, {"k": "2"}, "ordering", "k is no parameter of problem 'ordering'; expected objec"),

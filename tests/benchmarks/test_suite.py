@@ -145,7 +145,7 @@ ALL_THREE = ["regal-style/erdos-renyi-1", "onnx-light/alexnet", "onnx-light/alex
         ("nvidia-h100 * mean-work", ["onnx-light/alexnet"]),
         ("nvidia-t4", []),
         ("fractional-load", ["onnx-light/alexnet"]),
-        ("backward=folded mean-work", ALL_THREE),
+        ("phase=training mean-work", ALL_THREE),
         ("alexnet k=2 memetic", []),
     ],
 )

@@ -237,12 +237,12 @@ def trained(**nodes: Any) -> dict[str, Any]:
 
 
 def test_colours_and_memory_of_dnn_partitioning(tmp_path: Path) -> None:
-    """Folded, a node has the work of its colour; no stage holds more than a device does."""
+    """A node has the work of its colour; no stage holds more than a device does."""
     graph = loaded(trained(), tmp_path)
     assert "holds 60 bytes at most; a cost beyond all work" in graph.notes[0]
     make = PIPELINE.maker(graph)
-    apart, one = make({"k": 2}), make({"k": 2, "backward": "folded"})
-    assert apart.nodes == 4
+    one = make({"k": 2})
+    assert one.parameters == {"k": 2, "phase": "training"}
     assert one.graph.names == ("a", "b")  # type: ignore[attr-defined]
     assert one.graph.work.tolist() == [4_000_000, 6_000_000]  # type: ignore[attr-defined]
     assert one.graph.transfer.tolist() == [1_250_000, 0]  # type: ignore[attr-defined]
@@ -250,8 +250,6 @@ def test_colours_and_memory_of_dnn_partitioning(tmp_path: Path) -> None:
     # All four take 80 bytes, and 60 is what a device holds.
     total = 10_000_000 + 2 * 2_000_000
     assert one.objective(Partition([0, 0])) > total  # type: ignore[arg-type]
-    assert apart.objective(Partition([0, 0, 0, 1])) < total  # type: ignore[arg-type]
-    assert apart.objective(Partition([0, 0, 0, 0])) > total  # type: ignore[arg-type]
 
 
 def test_nodes_of_a_colour_share_a_stage(tmp_path: Path) -> None:
@@ -294,6 +292,7 @@ def test_published_layer_graphs() -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
+        ({"colorClass": None}, 'node "b\'" is of the backward pass, and none of the forward'),
         ({"isBackwardNode": 1}, "all nodes are of the backward pass; expected some"),
         ({"isBackwardNode": "x"}, "isBackwardNode is 'x'; expected true or false"),
         ({"colorClass": 1.5}, "colorClass is 1.5; expected a whole number"),

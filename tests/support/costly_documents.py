@@ -379,24 +379,6 @@ SHAPES = {
         ),
         16_000,
     ),
-    "demand at many leaves": Shape(
-        "pipeline",
-        "bottleneck-tree/1",
-        lambda n: (
-            pipeline(n, star(n)),
-            tree(branchings(n, {**EVERY_LEAF, "demand": [0, 1]}), demand=[1] * n),
-        ),
-        8_000,
-    ),
-    "many positions": Shape(
-        "pipeline",
-        "bottleneck-guess-tree/1",
-        lambda n: (
-            pipeline(n, star(n), k=n),
-            tree([{**LEAF, "demand": [0, 1]}] * n, demand=[1] * n),
-        ),
-        8_000,
-    ),
     "many steps of a stage": Shape("pipeline", "reach/1", reach, 8_000),
     "down-sets of operators without edges": Shape(
         "pipeline",
@@ -438,15 +420,6 @@ SHAPES = {
     "sets of a chain": Shape("pipeline", "packing/2", lambda n: packing(n, chain(n)), 4_000),
     "cuts of a star": Shape("pipeline", "cut-tree/2", lambda n: cut_tree(n, star(n)), 4_000),
     "cuts of a chain": Shape("pipeline", "cut-tree/2", lambda n: cut_tree(n, chain(n)), 4_000),
-    "many pairs of nodes": Shape(
-        "pipeline",
-        "separation/1",
-        lambda n: (
-            pipeline(n, star(n)),
-            {"threshold": 2, "first": [0] * (4 * n), "last": [1] * (4 * n)},
-        ),
-        32_000,
-    ),
     "partition of a star": Shape(
         "pipeline",
         "solution",

@@ -22,11 +22,6 @@ share/1
     work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
     most 1 in each stage and at most k over all nodes. If it is more, OPT >= t + 1. The same is
     tried with work + param_load, of which a stage has at most t + cache - io(S).
-separation/1
-    Suppose OPT <= t, the threshold. A stage with two nodes in it contains all nodes between them.
-    If these cost more than t, tensors from the first node and its predecessors to the second and
-    its successors leave one stage and enter another. Their transfers count as work of both ends. If
-    all work is then more than k t, or a node's more than t, OPT >= t + 1.
 packing/2
     Suppose OPT <= t, the threshold. Neighbours are ends of one tensor. A stage falls into connected
     parts, each of them convex: no path leaves it and comes back. What the parts cost adds up to
@@ -57,12 +52,6 @@ mip-tree/1
     can be in. A tree branches on these; at each leaf, non-negative multipliers of the rows of a
     linear relaxation bound the cost of the bottleneck stage (see `tree`). OPT is at least the least
     of t + 1 and the leaves' bounds.
-bottleneck-tree/1, bottleneck-guess-tree/1
-    Whatever nodes demand of their stages, some stage j has at least the mean over k, and at least
-    what any one node demands. The tree's superblocks are j, what is before it and what is after
-    it, each of at most k - 1 stages; or there is a tree for each j, with j and k - 1 - j stages and
-    the windows from shares. A superblock of m stages has at most m times a stage's cost, cache and
-    shares.
 reach/1
     Suppose OPT <= t, the threshold. Nodes have weights. In the order in which data flows, the first
     s stages make up a prefix each. A step proves that prefix s + 1 weighs at most X, given what is
@@ -91,10 +80,9 @@ from .ideals import ideal_dp
 from .instance import objective, read_instance
 from .packing import packing
 from .reach import reach
-from .separation import separation
 from .single_stage import max_work, mean_work, node_cut, share
 from .towers import tower_dp
-from .tree import bottleneck_guess_tree, bottleneck_tree, mip_tree
+from .tree import mip_tree
 
 SOLUTION_FIELDS = frozenset({"stages"})
 
@@ -104,13 +92,10 @@ KINDS = {
     "node-cut/1": node_cut,
     "share/1": share,
     "mip-tree/1": mip_tree,
-    "bottleneck-tree/1": bottleneck_tree,
-    "bottleneck-guess-tree/1": bottleneck_guess_tree,
     "reach/1": reach,
     "ideal-dp/1": ideal_dp,
     "tower-dp/1": tower_dp,
     "packing/2": packing,
-    "separation/1": separation,
     "cut-tree/2": cut_tree,
 }
 

@@ -10,7 +10,7 @@ from ..values import LARGEST_COST, Rejected, fields, integers, number, numbers, 
 # What the checks of a graph and of a partition make of each node and each edge.
 ENTRY_BYTES = 500
 
-FOLDED = ("backward", "folded")
+PHASES = ("training", "inference")
 
 # Transfers of all edges together are less, since some methods add them up in 64 bits.
 MOST_MOVED = 2**62
@@ -30,9 +30,10 @@ class Instance(NamedTuple):
 
 def read_instance(document: dict[str, Any]) -> Instance:
     """Return an instance; raise `Rejected` if it is malformed or its graph has a cycle."""
-    # How the graph was made of a model is for people.
-    kept = {name: value for name, value in document.items() if (name, value) != FOLDED}
-    document = fields(kept, "the instance", set(Instance._fields))
+    # What passes through the stages is for people.
+    if document.get("phase") in PHASES:
+        document = {name: value for name, value in document.items() if name != "phase"}
+    document = fields(document, "the instance", set(Instance._fields))
     work, transfer, param_load = (
         numbers(document[name], f"{name} of the instance", 0, LARGEST_COST)
         for name in ("work", "transfer", "param_load")

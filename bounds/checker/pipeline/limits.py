@@ -36,10 +36,6 @@ NODES_PER_UNIT = 2**13
 LARGEST_TOWER_GRAPH = 2**14
 MOST_TOWER_IDEALS = 2**13
 
-# Nodes of an instance that separated pairs are about: the sets of what is before and after each
-# node have a bit for each pair of nodes.
-LARGEST_SEPARATION_GRAPH = 2**15
-
 
 def most_ideal_steps(nodes: int) -> int:
     """Return how many steps a graph may have."""

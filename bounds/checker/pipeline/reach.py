@@ -46,7 +46,7 @@ def reach(graph: Instance, payload: Any) -> int:
         written = fields(written, "a step", {"first", "last", "side", "limit", "nodes"})
         step = _step(written, graph.k)
         program, weighed = prefixes.program(step)
-        for leaf_program, leaf in leaves(prefixes.order, written["nodes"], [program], "a step"):
+        for leaf_program, leaf in leaves(prefixes.order, written["nodes"], program, "a step"):
             found = add_up(graph, leaf_program, shares, weighed, leaf)
             if found is not None and found[1] <= found[0] * threshold:
                 raise Rejected("a leaf of a step does not prove the step's limit")

@@ -21,7 +21,6 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.fractional_load import ShareTable, Tables, table_in_time
 from boundmark.bounds.pipeline.trees.relaxation import (
     TREE_FAMILIES,
-    FloatArray,
     Multipliers,
     Point,
     Relaxation,
@@ -84,15 +83,12 @@ def choose_branching(
     undecided = np.minimum(y, 1 - y)
     if undecided.max() < FRACTIONAL:
         return None
-    stages = y.shape[1]
-    node, stage = divmod(heaviest(undecided.ravel(), amounts.repeat(stages)), stages)
+    best = int(np.argmax(undecided * amounts[:, None]))
+    if undecided.flat[best] < FRACTIONAL:
+        # No node with a share is undecided.
+        best = int(undecided.argmax())
+    node, stage = divmod(best, y.shape[1])
     return node, stage
-
-
-def heaviest(undecided: FloatArray, weights: IntArray) -> int:
-    """Return the index of what is most undecided, by weight, or where no weight is, without."""
-    best = int(np.argmax(undecided * weights))
-    return best if undecided[best] >= FRACTIONAL else int(undecided.argmax())
 
 
 @dataclass(eq=False)
@@ -388,25 +384,11 @@ class _Report:
         if payload is None:
             return 0
         try:
-            certificate = checked_certificate(tree.instance, KIND, payload, "mip-tree")
+            unproven = Certificate.of(tree.instance, KIND, 0, payload, "mip-tree")
+            bound = checker.check_certificate(tree.instance.to_json(), unproven.to_json())
         except checker.TooLarge:
             self.is_too_large = True
             return 0
         self.seconds = max(self.seconds, tree.budget.spent() - began)
-        best.bound(certificate)
-        return certificate.bound
-
-
-def checked_certificate(
-    instance: PipelineInstance, kind: str, payload: dict[str, Any], producer: str
-) -> Certificate:
-    """Return the certificate of what the checker makes of a payload.
-
-    Raises
-    ------
-    checker.TooLarge
-        If that takes more than the checker does.
-    """
-    unproven = Certificate.of(instance, kind, 0, payload, producer)
-    bound = checker.check_certificate(instance.to_json(), unproven.to_json())
-    return Certificate.of(instance, kind, bound, payload, producer)
+        best.bound(Certificate.of(tree.instance, KIND, bound, payload, "mip-tree"))
+        return bound

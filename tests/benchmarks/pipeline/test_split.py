@@ -71,6 +71,18 @@ def test_files(boundmark: Boundmark, model: Path, partition: Path, tmp_path: Pat
     assert "holds stage-2.onnx, which is none of the 2 stages" in " ".join(done.stderr.split())
 
 
+def test_a_backward_pass_is_not_cut(boundmark: Boundmark, model: Path, tmp_path: Path) -> None:
+    """It runs on the stages of the forward pass, so that stages do not follow one another."""
+    changed = onnx.load(model)
+    changed.graph.node[3].name = "a/grad/MatMul"
+    onnx.save(changed, model)
+    partition = tmp_path / "mine.csv"
+    partition.write_text("operator,stage\na,0\nb,0\nc,1\n")
+    done = boundmark("split", model, "--solution", partition, "--out", tmp_path / "x", check=False)
+    assert done.returncode == 2
+    assert "model.onnx has a backward pass, which runs through" in " ".join(done.stderr.split())
+
+
 def test_the_stages_are_run(
     boundmark: Boundmark, model: Path, partition: Path, tmp_path: Path
 ) -> None:

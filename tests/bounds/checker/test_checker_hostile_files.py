@@ -151,14 +151,6 @@ def empty_leaves(folder: Path) -> tuple[Path, Path]:
     return tree(folder, chain(4096, k=4096), f"[0,0],{leaf},{leaf}")
 
 
-def repeated_demand(folder: Path) -> tuple[Path, Path]:
-    """Write the same row of a leaf 100,000 times."""
-    leaf = {**EMPTY_LEAF, "demand": [0, 1] * 100_000}
-    payload = {"threshold": 10**6, "flows": [], "demand": [1] * 4096, "nodes": [leaf]}
-    instance = chain(4096)
-    return stored(folder, instance, certificate(instance, "bottleneck-tree/1", payload))
-
-
 def reach(folder: Path, instance: Document, steps: bytes) -> tuple[Path, Path]:
     """Write steps about weights of 1."""
     weights = b",".join([b"1"] * len(instance["work"]))
@@ -303,7 +295,6 @@ REFUSED: dict[str, tuple[Case, str]] = {
     "branchings": (branchings, "the check takes more than 1,048,576 steps"),
     "full leaf": (full_leaf, "the check takes more than 512 MiB of memory"),
     "empty leaves": (empty_leaves, "the certificate's bound is more than it proves, 0"),
-    "repeated demand": (repeated_demand, "the certificate's bound is more than it proves, 0"),
     "long steps": (long_steps, "the check takes more than 1,048,576 steps"),
     "full step": (full_step, "the check takes more than 1,048,576 steps"),
     "many steps": (many_steps, "has fewer entries than the tree"),

@@ -31,7 +31,7 @@ def described(problem: str) -> list[Document]:
     """Return documents with the fields that few instances have."""
     plain = [sample.to_json() for sample, _ in tiny(problem)[::7]]
     if problem == "pipeline":
-        return [{**plain[0], "backward": "folded"}]
+        return [{**plain[0], "phase": "training"}]
     if problem == "layers":
         return [{**plain[0], "made_of": {"phase": "decode", "batch": 1}}]
     if problem == "placement":

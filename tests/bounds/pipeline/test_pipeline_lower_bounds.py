@@ -8,7 +8,6 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import (
-    FORCED_TRANSFER,
     FRACTIONAL_LOAD,
     MAX_WORK,
     MEAN_WORK,
@@ -23,7 +22,6 @@ CERTIFYING = (
     MAX_WORK,
     MEAN_WORK,
     NODE_CUT,
-    FORCED_TRANSFER,
     FRACTIONAL_LOAD,
 )
 

@@ -1,6 +1,5 @@
 from itertools import combinations_with_replacement
 
-import numpy as np
 import pytest
 from brute_force import all_dags, instance, stage_cost
 
@@ -36,14 +35,6 @@ def test_other_orders_find_what_one_misses() -> None:
     quick = quick_partition.quick_partition(sample, 1, Budget(20), 6)
     assert sample.objective(plain) == 12
     assert sample.objective(quick) == 6
-
-
-def test_segmentation_along_places() -> None:
-    """Places that put one chain before the other lead to the best partition; equal ones do not."""
-    sample = instance([1] * 12, [(v, v + 2) for v in range(10)], 2, transfer=[9] * 12)
-    chain = np.arange(12) % 2
-    for places, cost in ((0.4 + 0.2 * chain, 6), (1 + 1e-5 * chain, 12)):
-        assert sample.objective(quick_partition.segmented_along(sample, places)) == cost
 
 
 def test_longest_stages_are_the_longest_that_fit() -> None:

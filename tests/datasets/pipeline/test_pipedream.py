@@ -4,6 +4,7 @@ from published_data import published_data
 from boundmark.datasets.pipeline.pipedream import DATASET, load_profile
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
+from boundmark.problems.pipeline import PROBLEM as PIPELINE
 
 SIZES = {
     "alexnet": (22, 22),
@@ -18,12 +19,12 @@ SIZES = {
 
 @pytest.mark.parametrize("member", DATASET.members())
 def test_published_profiles_are_read(member, monkeypatch):
-    """Every operator and edge of the published files is read, and no parameters overflow."""
+    """All operators and edges are read; in inference, no parameters overflow."""
     monkeypatch.setenv("BOUNDMARK_DATA", str(published_data()))
     graph = DATASET.load(member)
     assert (graph.dag.nodes, graph.dag.edges) == SIZES[member]
     assert graph.work.sum() > 0
-    assert graph.is_cached
+    assert graph.inference.is_cached
     assert "left out, as PipeDream's planner does" in graph.notes[0]
 
 
@@ -32,11 +33,13 @@ def test_known_values(monkeypatch):
     monkeypatch.setenv("BOUNDMARK_DATA", str(published_data()))
     alexnet = DATASET.load("alexnet")
     v = alexnet.names.index("node10 Conv2d")
-    assert alexnet.work[v] == 4_423_000
-    assert alexnet.transfer[v] == 3_691_861  # 44,302,336 bytes / 12 GB/s
-    assert alexnet.param_load[v] == 294_997  # 3,539,968 bytes / 12 GB/s
+    assert alexnet.inference.work[v] == 4_423_000
+    assert alexnet.inference.transfer[v] == 3_691_861  # 44,302,336 bytes / 12 GB/s
+    assert alexnet.inference.param_load[v] == 294_997  # 3,539,968 bytes / 12 GB/s
+    assert alexnet.transfer[v] == 2 * 3_691_861
     gnmt = DATASET.load("gnmt")
-    assert gnmt.transfer[gnmt.names.index("node7 LSTM")] == 546_133  # 6,553,600 bytes / 12 GB/s
+    v = gnmt.names.index("node7 LSTM")
+    assert gnmt.inference.transfer[v] == 546_133  # 6,553,600 bytes / 12 GB/s
 
 
 def test_missing_files_are_explained(monkeypatch, tmp_path):
@@ -76,14 +79,18 @@ def path(tmp_path):
 
 
 def test_example_is_read(path):
-    """Work is the forward time, sizes are times on a 12 GB/s link, and several outputs add up."""
+    """Sizes are times on a 12 GB/s link, and several outputs add up; training is both passes."""
     path.write_text(EXAMPLE)
     graph = load_profile(path)
     assert graph.names == ("node3 Linear", "node2 LSTM")
-    assert graph.work.tolist() == [500_000, 1_500_000]
+    assert graph.inference.work.tolist() == [500_000, 1_500_000]
+    assert graph.work.tolist() == [7_500_000, 8_500_000]
     # Nobody reads the output of node3.
-    assert graph.transfer.tolist() == [0, 3]
-    assert graph.param_load.tolist() == [0, 10]
+    assert graph.inference.transfer.tolist() == [0, 3]
+    assert graph.transfer.tolist() == [0, 6]
+    assert graph.inference.param_load.tolist() == [0, 10]
+    # Twice the parameters, and what nodes hand on.
+    assert graph.param_load.tolist() == [1, 23]
     assert list(zip(graph.dag.sources, graph.dag.targets, strict=True)) == [(1, 0)]
     assert graph.tick == "ns"
     assert graph.is_cached
@@ -107,10 +114,32 @@ def test_inputs_are_left_out_with_their_time(path):
     )
     graph = load_profile(path)
     assert graph.names == ("node3 Linear", "node2 LSTM", "node4 InputNorm")
-    assert graph.folded.names == graph.names
+    assert graph.inference.names == graph.names
     (note,) = graph.notes
+    assert graph.inference.notes == graph.notes
     assert note == "1 input with 0.636 s of loading is left out, as PipeDream's planner does"
     assert graph.item == "minibatch"
+
+
+def test_a_profile_has_two_phases(path):
+    """Training unless inference is asked for; one without times of a backward pass has neither."""
+    path.write_text(EXAMPLE)
+    make = PIPELINE.maker(load_profile(path))
+    for given, phase, longest, notes in (
+        ({}, "training", 8_500_000, 2),
+        ({"phase": "training"}, "training", 8_500_000, 2),
+        ({"phase": "inference"}, "inference", 1_500_000, 1),
+    ):
+        made = make({"k": 2, **given})
+        assert made.parameters == {"k": 2, "phase": phase}
+        assert made.graph.work.max() == longest
+        assert len(made.notes) == notes
+    assert make({"k": 2}).notes[1].startswith("forward and backward times count; phase=inference")
+    path.write_text(EXAMPLE.replace("backward_compute_time=7", "backward_compute_time=0"))
+    make = PIPELINE.maker(load_profile(path))
+    assert make({"k": 2}).parameters == {"k": 2}
+    with pytest.raises(InvalidInputError, match="the graph has neither gradients nor times of a"):
+        make({"k": 2, "phase": "inference"})
 
 
 def test_stages_of_pipedreams_planner_are_not_used(path):

@@ -31,10 +31,8 @@ def test_rows_are_costs_of_stored_partitions(name: str, monkeypatch: pytest.Monk
     for row in found:
         stages = np.array(PARTITIONS[f"{name} {row.costs} {row.k}"].split(), dtype=np.int64)
         partition = Partition(stages)
-        predicted = PipelineInstance.of(
-            script.with_work(graph, work[row.costs]), k=row.k, backward="separate"
-        )
-        measured = PipelineInstance.of(graph, k=row.k, backward="separate")
+        predicted = PipelineInstance(script.with_work(graph, work[row.costs]), row.k)
+        measured = PipelineInstance(graph, row.k)
         assert predicted.objective(partition) == row.predicted
         assert measured.objective(partition) == row.real
         known = known_results(library, measured, 1e6)

@@ -26,9 +26,11 @@ from boundmark.problems.dag import Dag
 from boundmark.problems.devices import default_device
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.costs import pipeline_graph
+from boundmark.problems.pipeline.costs import stage_hardware
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.instance import stage_costs
+from boundmark.problems.roofline import operation_seconds, transfer_seconds
+from boundmark.problems.ticks import to_nanoseconds
 
 
 class Silent:
@@ -234,9 +236,13 @@ def test_neighbouring_stages_are_divided_where_little_is_transferred() -> None:
 
 @pytest.fixture(scope="module")
 def training() -> PipelineInstance:
-    """Return a graph of training of 1,592 nodes, in four stages."""
+    """Return a graph of 1,592 nodes in which many tensors wait for long, in four stages."""
     model = datasets()["zoo"].load("bert-base-training")
-    return PipelineInstance.of(pipeline_graph(model, default_device()), k=4, backward="separate")
+    device, link = stage_hardware(default_device())
+    work = to_nanoseconds(operation_seconds(model, device))
+    transfer = to_nanoseconds(transfer_seconds(model.output_bytes, link))
+    graph = PipelineGraph.without_parameters(model.dag, work, transfer, model.names)
+    return PipelineInstance(graph, 4)
 
 
 @pytest.mark.parametrize("corridor", [0.9, 0.6, 0.3])

@@ -11,8 +11,9 @@ from graphs import ROUND_DEVICE, ROUND_LINK, small_graph
 
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.arrays import frozen
+from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
 from boundmark.problems.dag import Dag
-from boundmark.problems.devices import Cluster, Device, Link
+from boundmark.problems.devices import Cluster, Device, Link, default_device
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline import PROBLEM, Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import (
@@ -25,6 +26,8 @@ from boundmark.problems.pipeline.costs import (
     within_memory,
 )
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.roofline import operation_seconds
+from boundmark.problems.ticks import to_nanoseconds
 
 OTHER_DEVICE = dataclasses.replace(ROUND_DEVICE, name="other")
 
@@ -186,7 +189,7 @@ def test_a_chain_folded_by_hand() -> None:
     assert one.transfer.tolist() == [10, 6, 0]
 
 
-def test_the_zoo_in_both_forms() -> None:
+def test_models_of_the_zoo_are_folded() -> None:
     """Gradients run with the operators that they belong to, and no arithmetic is lost."""
     graph = load_member("zoo/gpt-2-training")
     homes = homes_of(graph)
@@ -197,30 +200,70 @@ def test_the_zoo_in_both_forms() -> None:
     assert home[f"{layer}.attn/grad/SoftmaxGrad"] == f"{layer}.attn/Softmax"
     assert home[f"{layer}.attn/Softmax"] == f"{layer}.attn/Softmax"
     assert all("grad" not in name.split("/") for name in home.values())
-    make = PROBLEM.maker(graph)
-    apart, one = make({"k": 4}), make({"k": 4, "backward": "folded"})
-    assert isinstance(apart, PipelineInstance)
+    one = PROBLEM.maker(graph)({"k": 4})
     assert isinstance(one, PipelineInstance)
-    assert apart.parameters == {"k": 4}
-    assert one.parameters == {"k": 4, "backward": "folded"}
-    assert int(one.graph.work.sum()) == int(apart.graph.work.sum())
+    assert one.parameters == {"k": 4, "phase": "training"}
     assert one.nodes == sum("grad" not in name.split("/") for name in graph.names)
-    assert one.sha256 != replace(one, backward="separate").sha256
+    device = default_device()
+    assert one.graph.work.sum() == to_nanoseconds(operation_seconds(graph, device)).sum()
+    (note,) = one.notes
+    assert note.startswith("backward operators are on the stages of their forward operators")
+    with pytest.raises(InvalidInputError, match="phase is 'inference', and the graph has a backwa"):
+        PROBLEM.maker(graph)({"k": 4, "phase": "inference"})
 
 
-def test_a_stored_instance_keeps_its_form() -> None:
-    """It says that it was folded, and cannot be unfolded."""
-    sample = PipelineInstance(drawn(random.Random(1), 4), 2, "folded")
+def test_a_stored_instance_keeps_its_phase() -> None:
+    """It has the costs of one."""
+    sample = PipelineInstance(replace(drawn(random.Random(1), 4), phase="training"), 2)
     stored = PipelineInstance.from_json(sample.to_json())
     assert stored.sha256 == sample.sha256
-    assert stored.with_parameters({"k": 3}).parameters == {"k": 3, "backward": "folded"}
-    with pytest.raises(InvalidInputError, match="the stored instance has 'folded'"):
-        stored.with_parameters({"backward": "separate"})
-    with pytest.raises(InvalidInputError, match="backward is 'x'; expected 'separate'"):
-        replace(sample, backward="x")
+    assert stored.with_parameters({"k": 3}).parameters == {"k": 3, "phase": "training"}
+    assert stored.with_parameters({"phase": "training"}).sha256 == sample.sha256
+    with pytest.raises(InvalidInputError, match="'inference', and the stored instance has 'train"):
+        stored.with_parameters({"phase": "inference"})
+    with pytest.raises(InvalidInputError, match="phase is 'x'; expected 'training' or 'inference'"):
+        PipelineInstance.from_json({**sample.to_json(), "phase": "x"})
+    without = PipelineInstance(drawn(random.Random(1), 4), 2)
+    assert without.parameters == {"k": 2}
+    assert without.sha256 != sample.sha256
+    with pytest.raises(InvalidInputError, match="and the stored instance has none; expected"):
+        without.with_parameters({"phase": "training"})
 
 
-def test_what_cannot_be_folded() -> None:
-    """A graph without gradients."""
-    with pytest.raises(InvalidInputError, match="expected a graph of training"):
-        PROBLEM.maker(load_member("onnx-light/alexnet"))({"k": 2, "backward": "folded"})
+@pytest.mark.parametrize("phase", ["training", "inference"])
+def test_a_graph_without_phases(phase: str) -> None:
+    """Nobody says what its times are of."""
+    with pytest.raises(InvalidInputError, match=f"'{phase}', and the graph has neither gradients"):
+        PROBLEM.maker(load_member("onnx-light/alexnet"))({"k": 2, "phase": phase})
+
+
+def chain(*named: tuple[str, str]) -> ComputationGraph:
+    """Return a chain of operators with these names and types."""
+    operators = [
+        Operator(name, kind, 8, (at,), (at + 1,), {}) for at, (name, kind) in enumerate(named)
+    ]
+    tensors = [Tensor(f"t{at}", (4,), "float32") for at in range(len(named) + 1)]
+    return ComputationGraph(tuple(operators), tuple(tensors), frozenset(), (len(named),))
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ([("a/Relu", "Relu"), ("a/ReluGrad", "ReluGrad")], "'a/ReluGrad' (ReluGrad) is of a back"),
+        ([("a", "Relu"), ("gradients/a_grad/Mul", "Mul")], "'gradients/a_grad/Mul' (Mul) is of a"),
+        ([("a/grad/Mul", "Mul"), ("b/grad/Mul", "Mul")], "all nodes are of the backward pass; ex"),
+    ],
+)
+def test_gradients_of_nothing(named: list[tuple[str, str]], expected: str) -> None:
+    """What cannot be folded is refused."""
+    with pytest.raises(InvalidInputError, match=re.escape(expected)):
+        PROBLEM.maker(chain(*named))
+
+
+@pytest.mark.parametrize("name", ["gradients/a_grad/Mul", "gradients_1/a", "h.0/grad/MatMul"])
+def test_gradients_with_costs_are_refused(name: str) -> None:
+    """A node with costs does not say whose gradient it computes."""
+    graph = replace(drawn(random.Random(1), 2), names=("a", name))
+    with pytest.raises(InvalidInputError, match=f"node '{name}' is of a backward pass"):
+        PROBLEM.maker(graph)
+    PROBLEM.maker(replace(graph, names=("stop_gradients/a", "gradients")))

@@ -84,14 +84,9 @@ class Certified:
 
 @cache
 def certified(problem: str, name: str) -> Certified:
-    """Return a sample with what the method reports last, as a JSON reader returns it.
-
-    Where no method writes such a certificate any more, it is a stored one.
-    """
+    """Return a sample with what the method reports last, as a JSON reader returns it."""
     method, instance = PROBLEMS[problem].tight[name]
     optimum = PROBLEMS[problem].optimum(instance)
-    if problem == "pipeline" and name in pipeline.STORED:
-        return Certified(instance, instance.to_json(), pipeline.STORED[name], optimum)
     # CP-SAT and HiGHS cannot be loaded by one process.
     recorder = (
         call(record, method, instance) if problem == "microbatch" else record(method, instance)

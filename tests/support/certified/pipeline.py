@@ -1,16 +1,9 @@
 """Certificates of `pipeline` that prove the optimum of a tiny instance."""
 
-import json
-from pathlib import Path
-
 from brute_force import instance
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition, PipelineInstance
-
-# Trees of three superblocks with shares and overflow: the checker knows them, but no method writes
-# them.
-STORED = json.loads((Path(__file__).parent / "three_superblocks.json").read_text(encoding="utf-8"))
 
 TIGHT: dict[str, tuple[str, PipelineInstance]] = {
     "max-work": ("max-work", instance([5, 3], [], 2)),
@@ -47,36 +40,6 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             transfer=[3, 2, 1, 2],
             param_load=[5, 0, 2, 4],
             cache=5,
-        ),
-    ),
-    "bottleneck-tree": (
-        "bottleneck-tree",
-        instance([3, 7, 3, 4], [(0, 2), (1, 3)], 2, transfer=[5, 3, 1, 0]),
-    ),
-    "bottleneck-tree, overflow": (
-        "bottleneck-tree",
-        instance(
-            [6, 3, 4, 3],
-            [(0, 1), (1, 3), (2, 3)],
-            2,
-            transfer=[2, 3, 3, 1],
-            param_load=[6, 4, 1, 5],
-            cache=5,
-        ),
-    ),
-    "bottleneck-guess-tree": (
-        "bottleneck-guess-tree",
-        instance([7, 3, 6, 5], [(0, 1), (0, 2), (1, 3)], 2, transfer=[5, 0, 2, 2]),
-    ),
-    "bottleneck-guess-tree, overflow": (
-        "bottleneck-guess-tree",
-        instance(
-            [3, 6, 5, 1],
-            [(0, 1), (0, 3), (1, 3), (2, 3)],
-            2,
-            transfer=[2, 5, 2, 2],
-            param_load=[0, 5, 1, 5],
-            cache=4,
         ),
     ),
     "prefix-bound": (
@@ -168,26 +131,6 @@ TIGHT: dict[str, tuple[str, PipelineInstance]] = {
             transfer=[0, 3, 2, 1, 1],
             param_load=[2, 6, 1, 2, 6],
             cache=11,
-        ),
-    ),
-    "forced-transfer": (
-        "forced-transfer",
-        instance(
-            [6, 4, 0, 4, 3, 1],
-            [(0, 2), (1, 3), (1, 4), (1, 5), (2, 4), (3, 4), (3, 5), (4, 5)],
-            2,
-            transfer=[0, 6, 0, 5, 2, 2],
-        ),
-    ),
-    "separation, overflow": (
-        "forced-transfer",
-        instance(
-            [0, 2, 1, 2, 2],
-            [(0, 4), (2, 3), (3, 4)],
-            3,
-            transfer=[4, 1, 5, 1, 0],
-            param_load=[2, 1, 1, 5, 5],
-            cache=4,
         ),
     ),
     "share, overflow": ("fractional-load", instance([1, 1], [], 2, param_load=[5, 5], cache=2)),

@@ -29,9 +29,9 @@ from boundmark.bounds import checker
         ("edges", [[0, 1], [0, 1]], "not sorted, or repeated"),
         ("edges", [[0, 1], [1, 2], [2, 0]], "has a cycle"),
         ("edges", [[1, 1]], "has a cycle"),
-        ("backward", "separate", "it has 'backward'"),
-        ("folded", "backward", "it has 'folded'"),
-        ("forward", "folded", "it has 'forward'"),
+        ("phase", "decode", "it has 'phase'"),
+        ("phase", ["training"], "it has 'phase'"),
+        ("training", "phase", "it has 'training'"),
     ],
 )
 def test_malformed_instances(field: str, value: Any, reason: str) -> None:
@@ -41,10 +41,11 @@ def test_malformed_instances(field: str, value: Any, reason: str) -> None:
         checker.check_instance(document)
 
 
-def test_an_instance_may_be_folded() -> None:
+@pytest.mark.parametrize("phase", ["training", "inference"])
+def test_an_instance_may_have_a_phase(phase: str) -> None:
     """Which does not matter to its costs."""
     document = certified("pipeline", "node-cut").instance.to_json()
-    assert checker.check_instance({**document, "backward": "folded"}) == (
+    assert checker.check_instance({**document, "phase": phase}) == (
         checker.check_instance(document)
     )
 

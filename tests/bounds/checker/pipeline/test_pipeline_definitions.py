@@ -250,19 +250,6 @@ def test_a_single_node_that_is_too_large_refutes() -> None:
     assert windows.root(graph, 4, [flow]) is None
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
-def test_pairs_refute_nothing_true(seed: int) -> None:
-    """Whatever pairs of nodes are said not to share a stage, only what is below OPT is refuted."""
-    sample, dice = drawn(seed), random.Random(seed)
-    best = optimum(sample)
-    for threshold in range(-1, best + 2):
-        for _ in range(6):
-            first, last = ([dice.randrange(sample.nodes) for _ in range(2)] for _ in range(2))
-            payload = {"threshold": threshold, "first": first, "last": last}
-            proved = prove(sample, "separation/1", payload)
-            assert proved is None or proved == threshold + 1 <= best
-
-
 def weighing(sample: PipelineInstance, dice: random.Random, threshold: int) -> list[int]:
     """Return weights of which no stage of limited cost has more than one."""
     return [int(x) * TREE_SHARE_UNITS // max(threshold, 1) for x in sample.graph.work]

@@ -39,8 +39,7 @@ LEAF = st.fixed_dictionaries(
     {
         name: st.lists(st.integers(0, 7), max_size=8) | st.lists(st.integers(-1, 99), max_size=3)
         for name in TREE_ROWS
-    },
-    optional={"demand": st.lists(st.integers(0, 7), max_size=4)},
+    }
 )
 PAYLOAD = (
     JSON
@@ -53,8 +52,7 @@ PAYLOAD = (
             "threshold": st.integers(-5, 50),
             "flows": st.lists(FLOW, max_size=1),
             "nodes": st.lists(LEAF | st.lists(st.integers(-1, 6), max_size=3) | JSON, max_size=4),
-        },
-        optional={"demand": st.lists(st.integers(0, 99), min_size=5, max_size=7) | JSON},
+        }
     )
     | st.fixed_dictionaries(
         {"threshold": st.integers(-5, 50), "ignored": st.lists(st.integers(-1, 6)) | JSON}
