@@ -10,7 +10,6 @@ from rich.text import Text
 from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
 from boundmark.benchmarks.terminal import print_table, printable
-from boundmark.problems.method import Deferred
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import (
     in_pipeline_order,
@@ -193,5 +192,4 @@ PRESENTATION = Presentation(
     losses=losses,
     plot=plot,
     shown=shown,
-    common_search=Deferred("boundmark.heuristics.pipeline.several_costs:run"),
 )
