@@ -27,7 +27,7 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
 from boundmark.problems.json_documents import canonical_json
-from boundmark.reports.stored.schema import ACCEPTED_BY, CLAIM_TOLERANCE
+from boundmark.reports.stored.schema import CLAIM_TOLERANCE
 
 # What runs methods is imported where it is used: an optimum that the library has needs none of it.
 if TYPE_CHECKING:
@@ -343,14 +343,12 @@ def _with_known(answer: Answer, known: KnownResults) -> Answer:
 
 
 def _with_claims(answer: Answer, results: Sequence[_Result]) -> Answer:
-    """Return the answer with the best bounds that are not certified, and notes on wrong ones.
+    """Return the answer with the best bound that is not certified, and notes on wrong ones.
 
     As in reports, a bound above the answer's cost, which is verified, is left out.
     """
     most = math.inf if answer.objective is None else answer.objective * (1 + CLAIM_TOLERANCE)
     claims = [(one.claimed, one) for one in results if one.claimed is not None]
-    tenable = [(bound, one.bound_kind or "") for bound, one in claims if bound <= most]
-    accepted = max((one for one in tenable if ACCEPTED_BY in one[1]), default=(None, None))
     wrong = [
         f"{one.method}: its bound of {bound:,.3f} is above a verified cost of "
         f"{answer.objective:,}, so it is wrong and left out"
@@ -359,8 +357,6 @@ def _with_claims(answer: Answer, results: Sequence[_Result]) -> Answer:
     ]
     return replace(
         answer,
-        claimed_bound=max((x for x, kind in tenable if ACCEPTED_BY not in kind), default=None),
-        accepted_bound=accepted[0],
-        accepted_by=accepted[1],
+        claimed_bound=max((bound for bound, _ in claims if bound <= most), default=None),
         failures=(*answer.failures, *wrong),
     )

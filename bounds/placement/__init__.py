@@ -64,16 +64,6 @@ MOIRAI_MILP = Method(
     seeded=True,
 )
 
-PLACEMENT_CP = Method(
-    name="placement-cp",
-    problem="placement",
-    kind="exact",
-    summary="Placement and schedule by constraint programming (CP-SAT).",
-    run=Deferred("boundmark.bounds.placement.placement_cp:run"),
-    version=2,
-    seeded=True,
-)
-
 METHODS: tuple[Method, ...] = (
     CRITICAL_PATH,
     ASSIGNMENT_LOAD,
@@ -81,5 +71,4 @@ METHODS: tuple[Method, ...] = (
     SERIES,
     PLACEMENT_CERTIFY,
     MOIRAI_MILP,
-    PLACEMENT_CP,
 )

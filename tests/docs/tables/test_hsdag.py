@@ -127,7 +127,7 @@ def test_seeds_have_their_median_and_spread() -> None:
     lines = module.ablations(given).splitlines()[2:]
     assert lines == [
         "| all features | Inception-v3 | 10.5 ms <br> 17.9 % "
-        "| 5.000 (4.000 to 8.000) <br> 50.0 %, 150 % <br> n = 3 | – |"
+        "| 5.000 (4.000 to 8.000) <br> 50.0 %, 150 % <br> n = 3 |"
     ]
 
 
