@@ -88,7 +88,7 @@ def test_networks_without_room() -> None:
 @pytest.mark.slow
 def test_learning_improves_what_is_drawn() -> None:
     """A device is three times as fast: the last draws are better than the first, on average."""
-    first, last = call(mean_latencies, "hsdag", evaluations=800)
+    first, last = call(mean_latencies, evaluations=800)
     # Sums in floating point depend on the number of cores: 0.76 with two, 0.93 with one.
     assert last < 0.95 * first
 
