@@ -65,9 +65,6 @@ class Answer:
         Whether Ctrl-C, or SIGTERM to a command, ended the methods.
     start
         What the library had to begin with, in words; empty if nothing.
-    accepted_bound, accepted_by
-        Ticks, and what they stand on: the kind of a certificate that only a package's own function
-        checks, and the package.
     """
 
     source: NamedInstance
@@ -83,8 +80,6 @@ class Answer:
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
     start: str = ""
-    accepted_bound: float | None = None
-    accepted_by: str | None = None
 
     def __post_init__(self) -> None:
         upper, lower = self.objective, self.certified_bound
@@ -97,7 +92,7 @@ class Answer:
     @property
     def is_empty(self) -> bool:
         """Whether there is neither a solution nor a bound of any sort."""
-        found = self.objective, self.certified_bound, self.claimed_bound, self.accepted_bound
+        found = self.objective, self.certified_bound, self.claimed_bound
         return all(one is None for one in found)
 
     @property
@@ -123,8 +118,6 @@ class Answer:
             "objective": self.objective,
             "certified_bound": self.certified_bound,
             "claimed_bound": self.claimed_bound,
-            "accepted_bound": self.accepted_bound,
-            "accepted_by": self.accepted_by,
             "gap": self.gap,
             "optimal": self.optimal,
             "method": self.method,
@@ -251,11 +244,6 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         )
     if answer.claimed_bound is not None:
         _print("claimed bound", f"{answer.claimed_bound:,.3f}{unit} (not certified)")
-    if answer.accepted_bound is not None:
-        _print_sentence(
-            "plug-in's bound",
-            f"{answer.accepted_bound:,.0f}{unit} ({answer.accepted_by}; not certified)",
-        )
     costs = f", on {answer.source.costs}" if answer.source.costs else ""
     if answer.optimal:
         _print_sentence("gap", f"0 (optimal, certified){costs}")

@@ -1,13 +1,13 @@
 """The Python API about one model: `solve` and `evaluate`, and the list of methods."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import Answer, ModelAnswer
+from boundmark.benchmarks.answer import ModelAnswer
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
 from boundmark.benchmarks.execution.engine import worker_count
 from boundmark.benchmarks.grading import bound_plan, graded
@@ -21,13 +21,6 @@ from boundmark.benchmarks.settings import (
     RunSettings,
     bounded_integer,
     positive_number,
-)
-from boundmark.benchmarks.several_costs import (
-    CommonAnswer,
-    CommonModelAnswer,
-    check_takes_several,
-    each_costs,
-    solve_for_all,
 )
 from boundmark.benchmarks.solution_file import (
     read_solution_file,
@@ -85,9 +78,7 @@ def solve(
     quiet
         Whether to show no progress.
     parameters
-        Those of the problem, such as ``k``, the number of stages. A list of ``costs`` asks for one
-        solution for all of them, as near to the bounds of all as possible; the answer is a
-        `CommonModelAnswer` then, with a row for each in `by_costs`.
+        Those of the problem, such as ``k``, the number of stages.
 
     Raises
     ------
@@ -107,25 +98,10 @@ def solve(
     """
     check_parameter_names(solve, parameters)
     options = _options(seconds, methods, seed, workers, library, out, quiet)
-    loaded, several, sources = load(model), each_costs(parameters), {}
-    for name, given in several.items():
-        chosen = choose(loaded, given, problem, are_texts=False)
-        if len(several) > 1:
-            check_takes_several(chosen, given)
-        sources[name] = chosen.named(chosen.make(chosen.given))
-    # Before any search, so that names that do not suit are told at once.
+    chosen = choose(load(model), parameters, problem, are_texts=False)
+    source = chosen.named(chosen.make(chosen.given))
     options = replace(options, plan=MethodPlan.of(chosen.problem, options.methods))
-    if len(sources) == 1:
-        (only,) = sources.values()
-        return ModelAnswer(solve_instance(only, options)[0], options.out)
-    common = solve_for_all(
-        sources,
-        lambda source, time: solve_instance(source, replace(options, clock=WallClock(time)))[0],
-        options.clock.seconds,
-        seed,
-        quiet=quiet,
-    )
-    return CommonModelAnswer.of(common, options.out)
+    return ModelAnswer(solve_instance(source, options)[0], options.out)
 
 
 def evaluate(
@@ -155,8 +131,7 @@ def evaluate(
     methods
         Names of methods that prove bounds, instead of the problem's default ones.
     parameters
-        As for `solve`; those that are not given are what the solution uses. With a list of
-        ``costs``, the solution is graded in each.
+        As for `solve`; those that are not given are what the solution uses.
 
     Raises
     ------
@@ -175,33 +150,18 @@ def evaluate(
     """
     check_parameter_names(evaluate, parameters)
     options = _options(seconds, methods, seed, workers, library, out, quiet)
-    loaded, several = load(model), each_costs(parameters)
-
-    def answer_with(given_parameters: Mapping[str, Any], clock: WallClock) -> Answer:
-        chosen = choose(loaded, given_parameters, problem, are_texts=False)
-        if len(several) > 1:
-            check_takes_several(chosen, given_parameters)
-        table = chosen.problem.table
-        if isinstance(solution, str | Path):
-            found = read_solution_file(path_of("solution", solution, "file"), table)
-            place = str(solution)
-        else:
-            found, place = written_solution(solution, table), "the solution"
-        with naming(place):
-            given = given_solution(chosen, found)
-        plan = bound_plan(chosen.problem.name, options.methods)
-        own = replace(options, plan=plan, clock=clock)
-        return graded(solve_instance(given.source, own, given)[0], given)
-
-    if len(several) == 1:
-        (only,) = several.values()
-        return ModelAnswer(answer_with(only, options.clock), options.out)
-    answers = {
-        name: answer_with(one, WallClock(options.clock.seconds / len(several)))
-        for name, one in several.items()
-    }
-    common = CommonAnswer(answers, sum(answer.seconds for answer in answers.values()))
-    return CommonModelAnswer.of(common, options.out)
+    chosen = choose(load(model), parameters, problem, are_texts=False)
+    table = chosen.problem.table
+    if isinstance(solution, str | Path):
+        found = read_solution_file(path_of("solution", solution, "file"), table)
+        place = str(solution)
+    else:
+        found, place = written_solution(solution, table), "the solution"
+    with naming(place):
+        given = given_solution(chosen, found)
+    options = replace(options, plan=bound_plan(chosen.problem.name, options.methods))
+    answer = graded(solve_instance(given.source, options, given)[0], given)
+    return ModelAnswer(answer, options.out)
 
 
 def methods(problem: str | None = None) -> pd.DataFrame:

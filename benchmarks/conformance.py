@@ -27,7 +27,6 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance
-from boundmark.reports.stored.schema import ACCEPTED_BY
 
 # Entry points of packages with tiny instances of their problems: modules with `tiny`, a function,
 # and `LARGER`.
@@ -53,7 +52,7 @@ class Verdict:
     failures
         Where it does not, a sentence each.
     counted
-        On how many instances it reported a solution or a bound, by who accepted that; in one
+        On how many instances it reported a solution or a bound; in one
         verdict only, empty in the others.
     """
 
@@ -197,16 +196,13 @@ def _silent(method: Method, labels: dict[str, str], outcomes: Sequence[Outcome])
 
 
 def _counted(outcomes: Sequence[Outcome]) -> str:
-    """Return on how many instances there are a solution and a bound, by who accepted the bound."""
+    """Return on how many instances there are a solution and a bound."""
     found = Counter[str]()
     for one in outcomes:
-        package = (one.bound_kind or "").partition(ACCEPTED_BY)[2]
         if one.objective is not None:
             found["verified solutions"] += 1
         if one.bound_certified is not None:
             found["certified bounds"] += 1
-        elif one.bound_claimed is not None and package:
-            found[f"bounds that {package}'s own check accepts"] += 1
         elif one.bound_claimed is not None:
             found["claimed bounds"] += 1
     return ", ".join(f"{count} {what}" for what, count in found.items())

@@ -15,7 +15,6 @@ import click
 
 from boundmark.problems.catalog import may_treat, problems
 from boundmark.problems.entry_points import registered
-from boundmark.problems.method import Deferred
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
@@ -109,10 +108,6 @@ class Presentation:
     in_order
         Returns the instance of a model with its operators in the order of a file or a method, for
         `solve --order`, given seconds and open dimensions; None if their order is nothing to it.
-    common_search
-        Searches for one solution for several costs: given instances that differ in costs only, what
-        the cost in each is compared with, solutions to begin with, budget, seed and progress. None
-        if there is no such search.
     """
 
     problem: str
@@ -133,7 +128,6 @@ class Presentation:
         "nobody has measured what they are off by" if answer.source.device else ""
     )
     in_order: "InOrder | None" = None
-    common_search: Deferred | None = None
 
 
 @cache

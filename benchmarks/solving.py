@@ -26,7 +26,7 @@ from boundmark.benchmarks.suite import NamedInstance
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
 from boundmark.problems.json_documents import canonical_json
-from boundmark.reports.stored.schema import ACCEPTED_BY, is_refuted
+from boundmark.reports.stored.schema import is_refuted
 
 # What runs methods is imported where it is used: an optimum that the library has needs none of it.
 if TYPE_CHECKING:
@@ -361,15 +361,14 @@ def _with_known(answer: Answer, known: KnownResults) -> Answer:
 
 
 def _with_claims(answer: Answer, results: Sequence[_Result]) -> Answer:
-    """Return the answer with the best bounds that are not certified, and notes on wrong ones.
+    """Return the answer with the best bound that is not certified, and notes on wrong ones.
 
     As in reports, a bound above the answer's cost, which is verified, is left out.
     """
     cost = answer.objective
     claims = [(one.claimed, one) for one in results if one.claimed is not None]
     refuted = [(b, one) for b, one in claims if cost is not None and is_refuted(b, cost)]
-    tenable = [(b, one.bound_kind or "") for b, one in claims if (b, one) not in refuted]
-    accepted = max((one for one in tenable if ACCEPTED_BY in one[1]), default=(None, None))
+    tenable = [b for b, one in claims if (b, one) not in refuted]
     wrong = [
         f"{one.method}: its bound of {bound:,.3f} is above a verified cost of "
         f"{cost:,}, so it is wrong and left out"
@@ -379,8 +378,6 @@ def _with_claims(answer: Answer, results: Sequence[_Result]) -> Answer:
     ]
     return replace(
         answer,
-        claimed_bound=max((x for x, kind in tenable if ACCEPTED_BY not in kind), default=None),
-        accepted_bound=accepted[0],
-        accepted_by=accepted[1],
+        claimed_bound=max(tenable, default=None),
         failures=(*answer.failures, *wrong),
     )

@@ -23,7 +23,6 @@ from boundmark.reports.tables.parameters import ALL, per_instance, with_all
 from boundmark.reports.tables.rows import rows
 from boundmark.reports.tables.tasks import (
     SHIFT_SECONDS,
-    accepted_by_package,
     charged_seconds,
     is_tenable,
 )
@@ -45,10 +44,7 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     uppers = per_instance(tasks, "objective").div(bound.where(bound > 0), axis=0)
     lowers = _fractions(tasks, "bound_certified", objective)
     claim = tasks["bound_claimed"].where(is_tenable(tasks, objective))
-    by_package = accepted_by_package(tasks)
-    split = tasks.assign(claim=claim.where(~by_package), accepted=claim.where(by_package))
-    claims = _fractions(split, "claim", objective)
-    acceptances = _fractions(split, "accepted", objective)
+    claims = _fractions(tasks.assign(claim=claim), "claim", objective)
     everywhere = tasks.groupby("method")["instance_sha256"].nunique() == len(known)
     shared = uppers.loc[:, everywhere].dropna(axis=1, how="all").dropna()
     ran = tasks[tasks["status"] != "unsupported"]
@@ -57,7 +53,7 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for method, own in tasks.groupby("method")[["method_kind", "instance_sha256", "status"]]:
         upper, lower = uppers[method].dropna(), lowers[method].dropna()
-        claimed, accepted = claims[method].dropna(), acceptances[method].dropna()
+        claimed = claims[method].dropna()
         times = seconds.get(method, NO_TIMES).dropna()
         rows.append(
             {
@@ -72,8 +68,6 @@ def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
                 "lower": geometric_mean(lower),
                 "claiming": len(claimed),
                 "claimed": geometric_mean(claimed),
-                "accepting": len(accepted),
-                "accepted": geometric_mean(accepted),
                 "timed": len(times),
                 "mean_seconds": geometric_mean(times, SHIFT_SECONDS),
                 "mean_cpu_seconds": geometric_mean(
@@ -247,11 +241,6 @@ NOTES = (
     "a task reported before it failed count.",
 )
 
-ACCEPTED_NOTE = (
-    "accepted/UB: the same for bounds with certificates that only an installed package can check; "
-    "the kind of a task's bound names the package. They are not certified by boundmark."
-)
-
 CPU_NOTE = (
     "CPU seconds: the same mean of the processor time of all threads and processes of a task, also "
     "of tasks that failed. On a busy machine it is more reliable than seconds, which are "
@@ -267,10 +256,8 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
     by_name = methods.set_index("method")
     lines: list[Any] = [by_name.loc[name] for name in natural_order(by_name.index)]
     with_claims = bool((methods["claiming"] > 0).any())
-    with_accepted = bool((methods["accepting"] > 0).any())
     with_cpu = bool(methods["mean_cpu_seconds"].notna().any())
     claimed = PageColumn("claimed/UB", lambda row: _mean(row, "claimed", "claiming"))
-    accepted = PageColumn("accepted/UB", lambda row: _mean(row, "accepted", "accepting"))
     cpu = PageColumn("CPU seconds", lambda row: seconds(row.mean_cpu_seconds))
     columns = (
         PageColumn("method", lambda row: str(row.name), is_text=True),
@@ -280,7 +267,6 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
         PageColumn("UB/LB, shared", lambda row: _mean(row, "shared_upper", "shared", "shared")),
         PageColumn("LB/UB", lambda row: _mean(row, "lower", "bounded")),
         *([claimed] if with_claims else []),
-        *([accepted] if with_accepted else []),
         PageColumn(
             "seconds",
             lambda row: Cell(seconds(row.mean_seconds), f"n = {row.timed}" if row.timed else ""),
@@ -288,11 +274,7 @@ def method_section(results: ProblemResults, tables: Tables) -> Section | None:
         *([cpu] if with_cpu else []),
         PageColumn("tasks not ok", lambda row: integer(row.failed)),
     )
-    notes = (
-        *NOTES,
-        *([ACCEPTED_NOTE] if with_accepted else []),
-        *([CPU_NOTE] if with_cpu else []),
-    )
+    notes = (*NOTES, *([CPU_NOTE] if with_cpu else []))
     table = page_table("Methods over all instances", columns, [((), lines, "")], notes)
     return Section("Methods", (table,))
 

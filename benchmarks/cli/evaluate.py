@@ -18,8 +18,6 @@ from boundmark.benchmarks.cli.request import (
     INTERRUPTED,
     NOTHING_FOUND,
     SolvingRequest,
-    leave,
-    print_common,
     registered_problems,
     search,
     solving_options,
@@ -75,9 +73,6 @@ def evaluate(
     their names or numbers. Parameters that are not given, such as the number of stages, are those
     that the solution uses.
 
-    With --costs or --device given repeatedly, the solution is graded in each of these costs, and by
-    the largest ratio of its cost to the certified bound.
-
     With --noise, the costs of the solution and of a baseline method's are computed again with times
     drawn at random around their values: how the cost changes, and what is left of the lead over the
     baseline.
@@ -92,11 +87,6 @@ def evaluate(
     if not noise and baseline is not None:
         raise click.UsageError("--baseline is given without --noise; expected both.")
     number = draws_of(noise, draws)
-    if len(request.common) > 1:
-        if noise:
-            raise click.UsageError("--noise is for one costs; expected one --costs and --device.")
-        _evaluate_for_all(model, solution, bounds, max_gap, request)
-        return
     clock = WallClock(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, *request.source)
     noisy = robustness(given, noise, number, baseline) if noise else None
@@ -118,37 +108,6 @@ def evaluate(
     if answer.certified_bound is None:
         click.echo("There is no certified bound, so nothing is known of the gap.", err=True)
         sys.exit(NOTHING_FOUND)
-    sys.exit(WORSE if grade == "failed" else 0)
-
-
-def _evaluate_for_all(
-    model: str, solution: Path, bounds: Path | None, max_gap: float | None, request: SolvingRequest
-) -> None:
-    """Grade a solution in each of the costs that a request names."""
-    from boundmark.benchmarks.grading import instance_and_solution
-    from boundmark.benchmarks.model import choose, load
-    from boundmark.benchmarks.several_costs import CommonAnswer, check_takes_several
-    from boundmark.benchmarks.wall_clock import WallClock
-
-    loaded, requests = load(model, dims=request.dims), request.for_each_costs()
-    answers: dict[str, Answer] = {}
-    files = {}
-    for name, one in requests.items():
-        of_device = load(loaded, device=one.device)
-        if not answers:
-            check_takes_several(choose(of_device, one.parameters, one.problem), one.parameters)
-        given = instance_and_solution(of_device, solution, one.parameters, one.problem)
-        clock = WallClock(request.time_limit / len(requests))
-        answers[name], files[name] = _answer(given, bounds, one, clock)
-        if answers[name].interrupted:
-            break
-    common = CommonAnswer(answers, sum(answer.seconds for answer in answers.values()))
-    ratio = common.largest_ratio
-    grade = _grade(ratio == 1, None if ratio is None else ratio - 1, max_gap)
-    print_common(common, files, request, {"max_gap": max_gap, "grade": grade})
-    if grade is not None and not request.as_json:
-        click.echo(f"grade            {grade} (at most {max_gap:g} % asked for)")
-    leave(common)
     sys.exit(WORSE if grade == "failed" else 0)
 
 

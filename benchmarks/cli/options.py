@@ -80,24 +80,12 @@ dim_option = click.option(
 )  # fmt: skip
 
 
-# Of options whose values all are for one solution.
-REPEATED = "Repeated: one solution for all of them."
-
-
-def one_or_several(
-    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
-) -> str | tuple[str, ...] | None:
-    """Return the text of an option that may be repeated, or all of them; None without any."""
-    return value if len(value) > 1 else value[0] if value else None
-
-
 class ParameterCommand(click.Command):
     """A command with an option for every parameter of some problems.
 
     The function behind it gets the texts that were given as keyword arguments, named like the
-    parameters, and None for the others; several if the source of costs is given repeatedly.
-    `Problem.read_parameters` says what they mean: the problem may not be known before the command
-    runs.
+    parameters, and None for the others. `Problem.read_parameters` says what they mean: the problem
+    may not be known before the command runs.
 
     Parameters
     ----------
@@ -154,9 +142,6 @@ def _option(
     name: str, uses: "list[tuple[str, Parameter]]", *, is_alone: bool = False
 ) -> click.Option:
     """Return the option for a parameter of some problems; `is_alone`: help names no problem."""
-    # Takes long to import.
-    from boundmark.problems.problem import COSTS
-
     spellings = [f"--{name.replace('_', '-')}"]
     if len(name) == 1:
         spellings.insert(0, f"-{name}")
@@ -169,12 +154,9 @@ def _option(
             f"{summary}{default}" if is_alone else f"{problem}: {parameter.summary}{default}"
         )
     metavars = dict.fromkeys(parameter.metavar for _, parameter in uses)
-    is_repeatable = any(parameter == COSTS for _, parameter in uses)
     return click.Option(
-        [name, *spellings], metavar="|".join(metavars),
-        help="; ".join(clauses) + (f". {REPEATED}" if is_repeatable else "."),
-        multiple=is_repeatable, callback=one_or_several if is_repeatable else None,
-    )  # fmt: skip
+        [name, *spellings], metavar="|".join(metavars), help="; ".join(clauses) + "."
+    )
 
 
 def statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:

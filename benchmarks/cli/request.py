@@ -3,9 +3,7 @@
 import functools
 import inspect
 import itertools
-import json
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +13,8 @@ import click
 from boundmark.benchmarks.cli.options import (
     FOLDER,
     GIBIBYTES,
-    REPEATED,
     SECONDS,
     dim_option,
-    one_or_several,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.library import Library
     from boundmark.benchmarks.rounds import MethodPlan
     from boundmark.benchmarks.settings import RunSettings
-    from boundmark.benchmarks.several_costs import CommonAnswer
     from boundmark.benchmarks.suite import NamedInstance
     from boundmark.benchmarks.wall_clock import WallClock
     from boundmark.problems.problem import Problem
@@ -70,9 +65,6 @@ class SolvingRequest:
         Results folder to keep; None for one that is deleted at the end.
     as_json, quiet, wide
         How the answer is printed.
-    common
-        Devices and sources of costs that one solution is for; more than one if `--device` or
-        `--costs` is repeated. The first are those above.
     """
 
     parameters: "Mapping[str, str]"
@@ -89,7 +81,6 @@ class SolvingRequest:
     as_json: bool
     quiet: bool
     wide: bool
-    common: "tuple[tuple[str | None, str | None], ...]"
 
     @property
     def source(self) -> tuple[Any, ...]:
@@ -116,26 +107,6 @@ class SolvingRequest:
         return [
             dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
         ]
-
-    def for_each_costs(self) -> "dict[str, SolvingRequest]":
-        """Return the request with each of the costs that one solution is for, by their names.
-
-        They are called by what they differ in: the device, the source of costs, or both.
-        """
-        from boundmark.problems.problem import COSTS
-
-        differs = [len(set(column)) > 1 for column in zip(*self.common, strict=True)]
-        return {
-            ", ".join(itertools.compress(map(str, pair), differs)): replace(
-                self,
-                device=pair[0],
-                parameters={
-                    **self.parameters,
-                    **({} if pair[1] is None else {COSTS.name: pair[1]}),
-                },
-            )
-            for pair in self.common
-        }
 
     def settings(self) -> "RunSettings":
         """Return the checked limits of a method.
@@ -185,9 +156,9 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             "MODEL.",
         ),
         click.option(
-            "--device", metavar="NAME|FILE", multiple=True, callback=one_or_several,
+            "--device", metavar="NAME|FILE",
             help="Device or cluster that the costs of a model are computed for, one of `boundmark "
-            f"devices` or a .toml file; by default, the problem's usual one. {REPEATED}",
+            "devices` or a .toml file; by default, the problem's usual one.",
         ),
         dim_option,
         click.option(
@@ -230,30 +201,21 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Print tables as wide as they are, whatever the terminal's width.",
         ),
     )  # fmt: skip
-    shared = {field.name for field in fields(SolvingRequest)} - {"parameters", "common"}
+    shared = {field.name for field in fields(SolvingRequest)} - {"parameters"}
     own = set(inspect.signature(command).parameters)
 
     @functools.wraps(command)
     def with_request(**given: Any) -> None:
-        # Takes long to import.
-        from boundmark.problems.problem import COSTS
-
-        devices, costs = (
-            value if isinstance(value, tuple) else (value,)
-            for value in (given["device"], given.get(COSTS.name))
-        )
-        given |= {"device": devices[0], COSTS.name: costs[0]}
         # All that is left are options for parameters of problems.
         texts = {
             name: text
             for name, text in given.items()
             if name not in shared and name not in own and text is not None
         }
-        common = tuple(dict.fromkeys(itertools.product(devices, costs)))
         chosen = {name: given[name] for name in shared}
         command(
             **{name: value for name, value in given.items() if name in own},
-            request=SolvingRequest(parameters=texts, common=common, **chosen),
+            request=SolvingRequest(parameters=texts, **chosen),
         )
 
     decorated: Callable[..., None] = with_request
@@ -357,78 +319,3 @@ def _files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
         digest = write_document(store.certificates, answer.certificate)
         files["certificate"] = store.certificates / f"{digest}.json"
     return files
-
-
-def print_common(
-    common: "CommonAnswer",
-    files: Mapping[str, Mapping[str, Path]],
-    request: SolvingRequest,
-    more: Mapping[str, Any] | None = None,
-) -> None:
-    """Print the solution, and what it costs in each costs; `more` is added to the JSON object."""
-    from boundmark.benchmarks.answer import LABEL_WIDTH
-    from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.presentation import presentation_of
-    from boundmark.benchmarks.terminal import echo, wide_tables
-
-    if request.as_json:
-        click.echo(json.dumps({**common.to_json(files), **(more or {})}))
-        return
-    worst = common.by_costs[common.worst]
-    source, instance = worst.source, worst.source.instance
-    presentation = presentation_of(instance.problem)
-    parameters = "".join(f" {name}={value}" for name, value in instance.parameters.items())
-    echo(
-        f"{source.dataset}/{source.member}{parameters}: {instance.nodes} nodes, "
-        f"{instance.edges} edges; with the costs {common.worst}:"
-    )
-    with wide_tables(request.wide):
-        presentation.print_solution(worst)
-    objective = f"{presentation.objective_name(worst)}{presentation.unit(worst)}"
-    rows = [
-        {
-            "costs": row["costs"],
-            objective: _number(row["cost"]),
-            "bound": _number(row["bound"]),
-            "gap": "unknown" if row["gap"] is None else f"{row['gap']:.2%}" if row["gap"] else "0",
-            "source": row["source"],
-            "such": presentation.cost_accuracy(common.by_costs[row["costs"]]),
-        }
-        for row in common.rows()
-    ]
-    print_rows(rows, False, request.wide, below={"source": "{}", "such": "such costs: {}"})
-    ratio = common.largest_ratio
-    words = (
-        "unknown, because a bound is missing" if ratio is None else f"{ratio:.4f} ({common.worst})"
-    )
-    echo(f"{'largest ratio':{LABEL_WIDTH}}{words}")
-    echo(f"{'seconds':{LABEL_WIDTH}}{common.seconds:.1f}")
-    answers = common.by_costs
-    _print_notes("warning", {name: answer.warnings for name, answer in answers.items()})
-    _print_notes("note", {name: answer.failures for name, answer in answers.items()})
-    for path in dict.fromkeys(path for one in files.values() for path in one.values()):
-        echo(f"{'file':{LABEL_WIDTH}}{path}")
-
-
-def _print_notes(label: str, by_costs: Mapping[str, Sequence[str]]) -> None:
-    """Print a line for each note, which names the costs unless it is about all."""
-    from boundmark.benchmarks.answer import LABEL_WIDTH
-    from boundmark.benchmarks.terminal import echo
-
-    for note in dict.fromkeys(text for texts in by_costs.values() for text in texts):
-        about = [name for name, texts in by_costs.items() if note in texts]
-        named = "" if len(about) == len(by_costs) else f"{' and '.join(about)}: "
-        echo(f"{label:{LABEL_WIDTH}}{named}{note}")
-
-
-def _number(ticks: int | None) -> str:
-    return "none" if ticks is None else f"{ticks:,}"
-
-
-def leave(common: "CommonAnswer") -> None:
-    """Leave with the exit code of an interrupted search, or of one without a bound."""
-    if common.interrupted:
-        sys.exit(INTERRUPTED)
-    if common.largest_ratio is None:
-        click.echo("A solution or a certified bound is missing.", err=True)
-        sys.exit(NOTHING_FOUND)

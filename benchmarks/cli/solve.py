@@ -1,7 +1,6 @@
 """`boundmark solve`: one model, its best solution, and how far from optimal it can be."""
 
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,6 @@ from boundmark.benchmarks.cli.request import (
     INTERRUPTED,
     NOTHING_FOUND,
     SolvingRequest,
-    leave,
-    print_common,
     registered_problems,
     search,
     solving_options,
@@ -64,9 +61,6 @@ def solve(
     Several values of a parameter, such as -k 2,4,8, are solved one after the other, each within the
     time limit, and printed as one table. Values of --devices are separated by semicolons.
 
-    --costs or --device given repeatedly asks for one solution for all of them: the largest ratio of
-    its cost to the certified bound of that costs is minimised.
-
     Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
     from boundmark.benchmarks.answer import LABEL_WIDTH, print_answer, print_json, print_losses
@@ -76,14 +70,6 @@ def solve(
     from boundmark.benchmarks.wall_clock import WallClock
 
     settings = request.settings()
-    if len(request.common) > 1:
-        if given or tool or order or len(request.several()) > 1:
-            raise click.UsageError(
-                "one solution for several costs is asked for; expected no --solution, --as or "
-                "--order, and one value of each other parameter."
-            )
-        _solve_for_all(model, request)
-        return
     if order is not None and (given is not None or len(request.several()) > 1):
         raise click.UsageError(
             "--order makes one instance; expected no --solution, and one value per parameter."
@@ -293,40 +279,3 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     if all(one.is_empty for one in answers):
         click.echo("No method found a solution or a bound.", err=True)
         sys.exit(NOTHING_FOUND)
-
-
-def _solve_for_all(model: str, request: SolvingRequest) -> None:
-    """Find and print one solution for all costs of a request; leave with an exit code if needed."""
-    from boundmark.benchmarks.answer import write_named_solution
-    from boundmark.benchmarks.model import choose, load
-    from boundmark.benchmarks.several_costs import check_takes_several, search_of, solve_for_all
-    from boundmark.benchmarks.wall_clock import WallClock
-
-    loaded = load(model, dims=request.dims)
-    sources: dict[str, NamedInstance] = {}
-    for name, one in request.for_each_costs().items():
-        chosen = choose(load(loaded, device=one.device), one.parameters, one.problem)
-        check_takes_several(chosen, one.parameters)
-        search_of(chosen.problem.name)
-        sources[name] = chosen.named(chosen.make(chosen.given))
-
-    stored: dict[str, Path] = {}
-
-    def solve_one(source: "NamedInstance", seconds: float) -> "Answer":
-        answer, files = search(source, request, WallClock(seconds))
-        if "results" in files:
-            stored["results"] = files["results"]
-        return answer
-
-    common = solve_for_all(
-        sources, solve_one, request.time_limit, request.seed, quiet=request.quiet or request.as_json
-    )
-    folder = stored.get("results")
-    if common.interrupted and folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="boundmark-"))
-    if folder is not None:
-        table = write_named_solution(common.by_costs[common.worst], folder, "common")
-        stored |= {} if table is None else {"by_name": table}
-    files = {common.worst: stored}
-    print_common(common, files, request)
-    leave(common)

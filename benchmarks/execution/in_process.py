@@ -71,11 +71,7 @@ def run_here(
             for one in candidates
         ]
 
-    def accept(candidate: verification.Candidate) -> tuple[str, str]:
-        header = {"kind": candidate.kind, "value": candidate.value}
-        return verification_job.accepted(document, Frame(header, candidate.document))
-
-    verified = verification.judge(refusals, reports.candidates(), accept)
+    verified = verification.judge(refusals, reports.candidates())
     return outcome_of(task, started_at, ending, reports, verified)
 
 

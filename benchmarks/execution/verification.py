@@ -24,9 +24,8 @@ from boundmark.benchmarks.execution.fork_server import (
 )
 from boundmark.benchmarks.execution.frames import LARGEST_BODY, BadReportError, Frame, shortened
 from boundmark.benchmarks.execution.task import Event, Outcome, Task
-from boundmark.benchmarks.execution.verification_job import may_be_accepted
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.schema import ACCEPTED_BY, TraceKind, is_refuted
+from boundmark.reports.stored.schema import TraceKind, is_refuted
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 
@@ -43,15 +42,6 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Accepted:
-    """A bound that another package's function accepts; see `verification_job.accepted`."""
-
-    bound: int
-    kind: str
-    package: str
-
-
-@dataclass(frozen=True)
 class Verified:
     """The outcome of verification: the best accepted candidates of a task.
 
@@ -63,15 +53,12 @@ class Verified:
         A clause for each candidate that was refused.
     seconds
         Wall time.
-    accepted
-        The best bound that only a package accepts.
     """
 
     solution: Candidate | None = None
     certificate: Candidate | None = None
     rejections: tuple[str, ...] = ()
     seconds: float = 0.0
-    accepted: Accepted | None = None
 
 
 def start_server(checker: str = "boundmark.bounds.checker") -> ForkServer:
@@ -118,7 +105,7 @@ class Verification:
         candidates
             Best first within each kind.
         """
-        return judge(self._refusals, candidates, self._accept)
+        return judge(self._refusals, candidates)
 
     def so_far(self) -> Verified:
         """Return the best candidates that were accepted so far; nothing is checked."""
@@ -200,22 +187,6 @@ class Verification:
             known = itertools.takewhile(self._verdicts.__contains__, leading)
             return [self._verdicts[one] for one in known]
 
-    def _accept(self, candidate: Candidate) -> tuple[str, str]:
-        # In a process of its own, where there is no verdict of the checker to tamper with.
-        found: list[tuple[str, str]] = []
-        documents = [
-            frames.encode({"kind": "instance"}, self._instance),
-            frames.encode({"kind": candidate.kind, "value": candidate.value}, candidate.document),
-        ]
-        with self._checking:
-            ending = self._server().run(
-                {"instance_sha256": self._instance_sha256, "accept": True},
-                self._limits,
-                lambda frame: found.append((frame.header["package"], frame.header["refusal"])),
-                b"".join(documents),
-            )
-        return found[0] if found else ("", f"the check did not end well: {ending.detail}")
-
 
 # Methods that take less are checked when they have ended.
 FIRST_CHECK_SECONDS = 1.0
@@ -224,7 +195,6 @@ FIRST_CHECK_SECONDS = 1.0
 def judge(
     refusals: Callable[[Sequence[Candidate]], Sequence[str | None]],
     candidates: Sequence[Candidate],
-    accept: Callable[[Candidate], tuple[str, str]],
 ) -> Verified:
     """Return the best candidate of each kind that is accepted.
 
@@ -235,9 +205,6 @@ def judge(
         first that is refused.
     candidates
         Best first within each kind.
-    accept
-        Returns which package accepts a certificate of a kind that the checker does not know, or an
-        empty text and why none does.
     """
     if not candidates:
         return Verified()
@@ -247,7 +214,6 @@ def judge(
         waiting[candidate.kind].append(candidate)
     accepted: dict[CandidateKind, Candidate] = {}
     rejections = []
-    claimed: Accepted | None = None
     while leading := [queue[0] for queue in waiting.values() if queue]:
         # Shorter if one of them broke its process: then the others have another try.
         for candidate, refusal in zip(leading, refusals(leading)):  # noqa: B905
@@ -256,19 +222,12 @@ def judge(
                 waiting[candidate.kind].clear()
                 continue
             waiting[candidate.kind].pop(0)
-            if candidate.kind == "certificate" and may_be_accepted(candidate.document):
-                package, refusal = accept(candidate)
-                if package:
-                    kind = str(json.loads(candidate.document)["kind"])
-                    claimed = claimed or Accepted(candidate.value, kind, package)
-                    continue
             rejections.append(f"{candidate.kind} of value {candidate.value}: {refusal}")
     return Verified(
         accepted.get("solution"),
         accepted.get("certificate"),
         tuple(rejections),
         time.perf_counter() - began,
-        claimed,
     )
 
 
@@ -439,17 +398,6 @@ def outcome_of(
         return True
 
     claim = reports.claim
-    claimed_now: list[Event] = []
-    if verified.accepted and (claim is None or verified.accepted.bound > claim[0]):
-        marked = f"{verified.accepted.kind}{ACCEPTED_BY}{verified.accepted.package}"
-        claim = (float(verified.accepted.bound), marked)
-        arrivals = (
-            event.seconds
-            for event in events
-            if event.kind == "bound_certified" and event.value == claim[0]
-        )
-        at = next(arrivals, ending.seconds)
-        claimed_now = [Event(at, "bound_claimed", claim[0])]
     status, detail, rejections = ending.status, ending.detail, list(verified.rejections)
     if claim is not None and objective is not None and is_refuted(claim[0], objective):
         rejections.append(f"claim of {claim[0]:.3f}: it is above the verified cost of {objective}")
@@ -470,7 +418,7 @@ def outcome_of(
         cpu_seconds=ending.cpu_seconds,
         peak_rss_bytes=ending.peak_rss_bytes,
         started_at=started_at,
-        events=(*filter(stands, events), *claimed_now),
+        events=tuple(filter(stands, events)),
         solution=verified.solution.document if verified.solution else None,
         objective=objective,
         certificate=verified.certificate.document if verified.certificate else None,

@@ -84,40 +84,6 @@ class Fusion:
         self.coarsen(self.graph, self.rules, "per-tensor")
 
 
-class TimePrices:
-    """Prices of time of one layer of mixtral-8x7b with its experts, on eight equal devices."""
-
-    def setup(self) -> None:
-        from boundmark.benchmarks.model import named_instance
-        from boundmark.bounds.checker import check_instance
-        from boundmark.bounds.checker.placement.paths import Network
-        from boundmark.bounds.placement import time_prices
-        from boundmark.bounds.placement.interval_load import IntervalTicks, intervals_inside
-        from boundmark.problems.method import Budget
-
-        self.module, self.budget = time_prices, Budget
-        instance: Any = named_instance("zoo/mixtral-8x7b", {}, "placement", "dgx-a100").instance
-        network = Network(check_instance(instance.to_json()))
-        # Layers come one after another, so the first interval of the largest size is one of them.
-        bodies = {ends: network.inside(*ends) for ends in intervals_inside(instance.graph)}
-        first, last = max(bodies, key=lambda ends: len(bodies[ends]))
-        body = bodies[first, last]
-        heads, to_last = network.heads(first, 0, body, last)
-        tables = heads, network.duration, network.tails(body, last, 0)
-        self.ticks = IntervalTicks(
-            *(np.array([table[v] for v in body], dtype=np.int64) for table in tables)
-        )
-        self.least = to_last[0]
-
-    def time_program(self) -> None:
-        self.module.prices_at(self.ticks, self.least + self.least // 10, self.budget(60), 24)
-
-    def track_paths_over_prices(self) -> float:
-        """Return what paths prove over what prices do: asv takes increases for losses."""
-        row = self.module.best_row(self.ticks, self.least, self.budget(60), 24)
-        return self.least / (row.threshold + 1) if row else 1.0
-
-
 class PlainPython:
     """The simulator against the same one in Python, in one run: what part of its time it takes."""
 

@@ -11,7 +11,6 @@ from boundmark.benchmarks.answer import GIVEN, Answer
 from boundmark.benchmarks.presentation import Loss, Presentation, tick_unit
 from boundmark.benchmarks.terminal import print_table
 from boundmark.problems.errors import printable
-from boundmark.problems.method import Deferred
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import (
     in_pipeline_order,
@@ -195,5 +194,4 @@ PRESENTATION = Presentation(
     losses=losses,
     plot=plot,
     shown=shown,
-    common_search=Deferred("boundmark.heuristics.pipeline.several_costs:run"),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from boundmark.bounds.mip.linear_model import FloatArray, FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import Improving, Outcome, Search
-from boundmark.problems.method import Budget, require_module
+from boundmark.problems.method import require_module
 
 Limits: TypeAlias = tuple[FloatArray, FloatArray]
 
@@ -135,51 +135,3 @@ def _loaded(
     solver.setOptionValue("output_flag", False)
     solver.passModel(program)
     return solver
-
-
-def solve_in_time(solver: Any, budget: Budget) -> bool:
-    """Solve a program by interior points, without a vertex; return whether it was solved in time.
-
-    The solver looks at the budget between its steps, some hundred times a second. Its own time
-    limit would not do: where methods take turns, time passes in which it is not its turn.
-
-    Raises
-    ------
-    BaseException
-        What looking at the budget raises, after the solver has stopped.
-    """
-    import highspy
-
-    raised: list[BaseException] = []
-
-    def look(kind: Any, message: str, output: Any, request: Any, data: Any) -> None:
-        try:
-            request.user_interrupt = bool(raised) or budget.is_spent()
-        except BaseException as error:
-            # Nothing may be raised through the solver.
-            raised.append(error)
-            request.user_interrupt = True
-
-    if budget.is_spent():
-        return False
-    solver.setOptionValue("solver", "ipm")
-    solver.setOptionValue("run_crossover", "off")
-    solver.setCallback(look, None)
-    for kind in ("kCallbackIpmInterrupt", "kCallbackSimplexInterrupt"):
-        solver.startCallback(getattr(highspy.cb.HighsCallbackType, kind))
-    solver.run()
-    if raised:
-        raise raised[0]
-    return bool(solver.getModelStatus() != highspy.HighsModelStatus.kInterrupt)
-
-
-def dual_in_time(solver: Any, budget: Budget) -> FloatArray | None:
-    """Return the dual of a program's rows, None if it is not solved in time or has none.
-
-    The solver's status does not matter: what duals prove is computed exactly.
-    """
-    if not solve_in_time(solver, budget):
-        return None
-    solution = solver.getSolution()
-    dual: FloatArray = np.array(solution.row_dual)
-    return dual if solution.dual_valid and np.isfinite(dual).all() else None

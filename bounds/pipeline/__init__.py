@@ -130,17 +130,6 @@ EXACT = Method(
     params={"solver": "highs"},
 )
 
-EXACT_STRONG = Method(
-    name="exact-strong",
-    problem="pipeline",
-    kind="exact",
-    summary="The exact program with stronger cut constraints, stage windows, cutoff and floor.",
-    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_exact_strong"),
-    params={"solver": "highs"},
-    version=2,
-    seeded=True,
-)
-
 METHODS: tuple[Method, ...] = (
     MAX_WORK,
     MEAN_WORK,
@@ -156,5 +145,4 @@ METHODS: tuple[Method, ...] = (
     BOTTLENECK,
     BOTTLENECK_GUESS,
     EXACT,
-    EXACT_STRONG,
 )

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from boundmark.bounds.pipeline.fractional_load import ShareTable
-from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
-from boundmark.problems.pipeline.graph import PipelineGraph
 
 # Shares are integers, in units of 1 / SHARE_UNITS of a stage, rounded down: small enough for a
 # linear program in floating point.
@@ -51,31 +50,6 @@ def share_windows(dag: Dag, amounts: IntArray, k: int) -> Windows:
     first = np.maximum(-(-(before + amounts) // SHARE_UNITS) - 1, 0)
     last = np.minimum(k + (-(after + amounts) // SHARE_UNITS), k - 1)
     return narrowed(dag, Windows(first, last))
-
-
-def threshold_windows(graph: PipelineGraph, k: int, threshold: int, io: IntArray) -> Windows:
-    """Return the windows of all partitions that cost at most a threshold.
-
-    Parameters
-    ----------
-    io
-        Least cost of the tensors around a stage that contains v and costs at most the threshold,
-        shape (n,); zeros will do.
-    """
-    # A share larger than all stages together; a graph of n nodes needs at most n stages.
-    too_much = (min(k, graph.dag.nodes) + 1) * SHARE_UNITS
-    windows = []
-    for demand, room in (
-        (graph.work, threshold - io),
-        (graph.work + graph.param_load, threshold + graph.cache - io),
-    ):
-        amounts = [
-            min(amount * SHARE_UNITS // space, too_much) if space > 0 else too_much * (amount > 0)
-            for amount, space in zip(demand.tolist(), room.tolist(), strict=True)
-        ]
-        windows.append(share_windows(graph.dag, frozen(amounts), k))
-    by_work, by_all = windows
-    return Windows(np.maximum(by_work.first, by_all.first), np.minimum(by_work.last, by_all.last))
 
 
 def branch(dag: Dag, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:

@@ -29,34 +29,6 @@ INTERVAL_LOAD = Method(
     warm=("scipy.sparse",),
 )
 
-PATH_PRICES = Method(
-    name="path-prices",
-    problem="placement",
-    kind="bound",
-    summary="Paths, work and memory together, by the dual of one linear program.",
-    run=Deferred("boundmark.bounds.placement.path_prices:run"),
-    version=2,
-    warm=("scipy.sparse",),
-)
-
-TIME_PRICES = Method(
-    name="time-prices",
-    problem="placement",
-    kind="bound",
-    summary="Prices of devices' time in intervals, by linear programs over operators' starts.",
-    run=Deferred("boundmark.bounds.placement.time_prices:run"),
-    warm=("scipy.sparse",),
-)
-
-PORT_PRICES = Method(
-    name="port-prices",
-    problem="placement",
-    kind="bound",
-    summary="Prices of work and of transfers in intervals, by programs over equal operators.",
-    run=Deferred("boundmark.bounds.placement.port_prices:run"),
-    warm=("scipy.sparse",),
-)
-
 SERIES = Method(
     name="series",
     problem="placement",
@@ -73,10 +45,10 @@ PLACEMENT_CERTIFY = Method(
     name="placement-certify",
     problem="placement",
     kind="bound",
-    summary="The best certificate in the time given: modules, loads and prices take turns.",
+    summary="The best certificate in the time given, of loads and of searched modules.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=10,
+    version=11,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )
@@ -92,25 +64,11 @@ MOIRAI_MILP = Method(
     seeded=True,
 )
 
-PLACEMENT_CP = Method(
-    name="placement-cp",
-    problem="placement",
-    kind="exact",
-    summary="Placement and schedule by constraint programming (CP-SAT).",
-    run=Deferred("boundmark.bounds.placement.placement_cp:run"),
-    version=2,
-    seeded=True,
-)
-
 METHODS: tuple[Method, ...] = (
     CRITICAL_PATH,
     ASSIGNMENT_LOAD,
     INTERVAL_LOAD,
-    PATH_PRICES,
-    TIME_PRICES,
-    PORT_PRICES,
     SERIES,
     PLACEMENT_CERTIFY,
     MOIRAI_MILP,
-    PLACEMENT_CP,
 )

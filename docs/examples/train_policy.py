@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("policy", help="file to store it in")
     parser.add_argument("models", nargs="+", help="files, or members of data sets")
-    parser.add_argument("--method", default="hsdag-advantage")
+    parser.add_argument("--method", default="hsdag")
     parser.add_argument("--device", default="hsdag-server")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--evaluations", type=int, default=200, help="of each visit")

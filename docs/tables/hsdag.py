@@ -46,7 +46,6 @@ TABLE_2: dict[str, tuple[str, tuple[Printed, ...]]] = {
 }  # fmt: skip
 # What the paper does not have, below its rows.
 NOT_IN_PAPER = {
-    "`hsdag-advantage`": "hsdag-advantage",
     "chance (`random-sets`)": "random-sets",
     "`heft`": "heft",
     "`placement-search`": "placement-search evaluations=2000",
@@ -111,17 +110,16 @@ SHOWN = (
     ("`placeto`", "placeto"),
     ("`rnn-seq2seq`", "rnn-seq2seq"),
     ("`hsdag`", "hsdag"),
-    ("`hsdag-advantage`", "hsdag-advantage"),
     ("`heft`", "heft"),
     ("`placement-search`, 2,000", "placement-search evaluations=2000"),
     ("`placement-certify`", "placement-certify"),
 )
 # On three devices, of which GPU.1 is the last.
 SHOWN_ON_THREE = tuple((label, method.replace("first=1", "first=2")) for label, method in SHOWN)
-CURVES = ("hsdag", "hsdag-advantage", "random-sets", "placement-search")
+CURVES = ("hsdag", "random-sets", "placement-search")
 OF_ZOO = (
-    "placement-search evaluations=500", "heft", "single-device", "hsdag-advantage evaluations=500",
-    "hsdag evaluations=500", "random-sets samples=500", "preferred-device first=0",
+    "placement-search evaluations=500", "heft", "single-device", "hsdag evaluations=500",
+    "random-sets samples=500", "preferred-device first=0",
 )  # fmt: skip
 
 
@@ -301,12 +299,8 @@ def accuracies() -> str:
 def table_6() -> str:
     """Return the paper's hyper-parameters beside ours."""
     ours = methods("placement")["hsdag"].params
-    advantage = methods("placement")["hsdag-advantage"].params
-    lines = []
-    for name, (printed, own) in TABLE_6.items():
-        cells = [_setting(own, given) for given in (ours, advantage)]
-        lines.append([name, printed, *cells])
-    return markdown(["parameter", ">paper", ">`hsdag`", ">`hsdag-advantage`"], lines)
+    lines = [[name, said, _setting(own, ours)] for name, (said, own) in TABLE_6.items()]
+    return markdown(["parameter", ">paper", ">`hsdag`"], lines)
 
 
 def _setting(own: str, params: Mapping[str, Any]) -> str:
@@ -362,16 +356,13 @@ def ablations(tasks: pd.DataFrame) -> str:
     lines = []
     for label, (switch, printed) in TABLE_3.items():
         for at, (model, title) in enumerate(zip(MODELS, TITLES, strict=True)):
-            cells = []
-            for method in ("hsdag", "hsdag-advantage"):
-                name = f"{method} {switch}=False" if switch else method
-                found = own[(own["method"] == name) & (own["model"] == model)]["makespan"]
-                shown = NONE if found.empty else _cell(found, base_of[model], bounds[model])
-                cells.append(shown + (f" <br> n = {len(found)}" if len(found) else ""))
-            if cells != [NONE, NONE]:
-                lines.append([label, title, _printed(printed[at]), *cells])
-    head = ["", "model", "paper", "`hsdag`", "`hsdag-advantage`"]
-    return markdown(head, lines, 3)
+            name = f"hsdag {switch}=False" if switch else "hsdag"
+            found = own[(own["method"] == name) & (own["model"] == model)]["makespan"]
+            if not found.empty:
+                shown = _cell(found, base_of[model], bounds[model])
+                cells = [_printed(printed[at]), f"{shown} <br> n = {len(found)}"]
+                lines.append([label, title, *cells])
+    return markdown(["", "model", "paper", "`hsdag`"], lines, 3)
 
 
 def zoo(tasks: pd.DataFrame) -> str:
@@ -421,7 +412,7 @@ def table_1(graphs: pd.DataFrame) -> str:
     return markdown(head, lines)
 
 
-def group_table(readings: pd.DataFrame, advantage: dict[str, Any], tasks: pd.DataFrame) -> str:
+def group_table(readings: pd.DataFrame, tasks: pd.DataFrame) -> str:
     """Return how many groups trained policies form by each reading of the paper, and latencies."""
     bounds = bounds_of(of_paper(tasks))
     lines = []
@@ -440,11 +431,7 @@ def group_table(readings: pd.DataFrame, advantage: dict[str, Any], tasks: pd.Dat
                 f"{middle / 1e6:.3f} ms, {_gap(middle / bounds[model] - 1)} <br> n = {len(own)}"
             )
         lines.append([str(label), *cells])
-    cells = []
-    for model in MODELS:
-        one = advantage[model]
-        cells.append(f"{one['scores']} of {len(one['edges'])} <br> –, {len(set(one['group']))}, –")
-    table = markdown(["reading", *TITLES], [*lines, ["`hsdag-advantage`, one seed", *cells]])
+    table = markdown(["reading", *TITLES], lines)
     return f"{table}\n\nReadings: commit {', '.join(sorted(set(readings['commit'])))}."
 
 
@@ -465,11 +452,7 @@ def parts() -> dict[str, str]:
         "accuracies": accuracies(),
         "table 5": table_5(tasks),
         "table 6": table_6(),
-        "figure 2": group_table(
-            pd.read_csv(DATA / "readings.csv"),
-            json.loads((DATA / "groups.json").read_text()),
-            tasks,
-        ),
+        "figure 2": group_table(pd.read_csv(DATA / "readings.csv"), tasks),
         "three devices": measured(on_three(tasks), SHOWN_ON_THREE),
         "curves": curves(tasks),
         "zoo": zoo(tasks),

@@ -1,9 +1,10 @@
 """Draw docs/hsdag-groups.svg: HSDAG's groups before and after pooling, as Figure 2 of its paper.
 
 `python docs/tables/hsdag_groups.py` draws it from docs/tables/hsdag/groups.json. With `train`, it
-first trains `hsdag-advantage` for that, and with `readings SEED...`, it trains `hsdag` on the three
-models by each reading of the paper's text, and adds rows to docs/tables/hsdag/readings.csv: how
-many groups there are, and what the best placement takes. Training needs the extra `learned`.
+first trains `hsdag` on logarithms of shapes for that, and with `readings SEED...`, it trains
+`hsdag` on the three models by each reading of the paper's text, and adds rows to
+docs/tables/hsdag/readings.csv: how many groups there are, and what the best placement takes.
+Training needs the extra `learned`.
 """
 
 import json
@@ -41,8 +42,6 @@ FIGURE = DOCS / "hsdag-groups.svg"
 ROWS = DATA.with_name("readings.csv")
 
 MODELS = {"inception-v3": "Inception-v3", "resnet-50": "ResNet-50", "bert-base": "BERT base"}
-# All groups of `hsdag` are one, which is no drawing.
-DRAWN = "hsdag-advantage"
 CLUSTER = "hsdag-two-devices"
 COLOURS = ("#9aa0a6", "#1a73e8")
 
@@ -62,8 +61,10 @@ def instance_of(model: str) -> Any:
     return named_instance(f"zoo/{model}", {"features": "operators"}, "placement", CLUSTER).instance
 
 
-def groups_of(method: str, model: str, seed: int = 1) -> dict[str, Any]:
-    """Train a method with its defaults, and return the groups that its policy forms in the end.
+def groups_of(model: str, seed: int = 1) -> dict[str, Any]:
+    """Train `hsdag` on logarithms of shapes, and return the groups that its policy forms then.
+
+    With shapes as they are, all groups are one, which is no drawing.
 
     Returns
     -------
@@ -75,10 +76,10 @@ def groups_of(method: str, model: str, seed: int = 1) -> dict[str, Any]:
     from boundmark.heuristics.placement.learned import hsdag_policy as policy
     from boundmark.heuristics.placement.learned.hsdag_training import Agent
 
-    learn, instance = methods("placement")[method], instance_of(model)
+    learn, instance = methods("placement")["hsdag"], instance_of(model)
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "policy.npz")
-        params = {**learn.params, "save": file}
+        params = {**learn.params, "raw_shapes": False, "save": file}
         learn.run(instance, Budget(3600), seed, Ignored(), **params)  # type: ignore[call-arg]
         settings = replace(HsdagSettings.of(params), load=file, save="", train=False)
         agent = Agent(instance, settings, np.random.default_rng(seed))
@@ -317,5 +318,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["readings"]:
         add_readings(map(int, sys.argv[2:]))
     elif sys.argv[1:2] == ["train"]:
-        DATA.write_text(json.dumps({model: groups_of(DRAWN, model) for model in MODELS}) + "\n")
+        DATA.write_text(json.dumps({model: groups_of(model) for model in MODELS}) + "\n")
     draw(json.loads(DATA.read_text()))

@@ -112,11 +112,6 @@ METHODS: tuple[Method, ...] = (
         seeded=True,
     ),
     _heuristic(
-        name="max-load",
-        summary="A segment of the order for each device, the largest load small ([TARNAWSKI20]).",
-        run=Deferred("boundmark.heuristics.placement.max_load:run"),
-    ),
-    _heuristic(
         name="placement-search",
         summary="Simulated annealing over devices, from the best of the simple methods' "
         "placements.",
@@ -140,21 +135,6 @@ METHODS: tuple[Method, ...] = (
         summary="Learns groups and their devices by policy gradients, as printed in [HSDAG24].",
         run=Deferred("boundmark.heuristics.placement.learned.methods:run_hsdag"),
         params=HSDAG_PARAMS,
-        seeded=True,
-        requires=("jax",),
-        left_out=LEARNED,
-    ),
-    _heuristic(
-        name="hsdag-advantage",
-        summary="HSDAG's network trained with advantages over batches instead of raw rewards.",
-        run=Deferred("boundmark.heuristics.placement.learned.methods:run_hsdag_advantage"),
-        params={
-            **{name: value for name, value in HSDAG_PARAMS.items() if name != "discount"},
-            "updates": 1,
-            "learning_rate": 3e-4,
-            "entropy": 0.01,
-            "raw_shapes": False,
-        },
         seeded=True,
         requires=("jax",),
         left_out=LEARNED,

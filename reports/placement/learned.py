@@ -23,7 +23,7 @@ MODEL = ["dataset", "instance", "device", "parameters"]
 BASE = ("preferred-device", "first", 0)
 
 # Methods that learn; they are compared with all others.
-LEARNED = frozenset({"hsdag", "hsdag-advantage", "placeto", "rnn-seq2seq"})
+LEARNED = frozenset({"hsdag", "placeto", "rnn-seq2seq"})
 
 # Parameters that limit how many placements a method tries.
 LIMITS = ("evaluations", "samples")

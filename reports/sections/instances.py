@@ -12,7 +12,6 @@ from boundmark.reports.pages.page import Cell, Detail, Section, Table
 from boundmark.reports.plots import COLOURS, GLYPHS, Plot
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.stored.schema import ACCEPTED_BY
 from boundmark.reports.tables.rows import (
     Events,
     best_rows,
@@ -166,7 +165,6 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
     """Return the table with one row per instance."""
     certified = results.certified
     claimed = PageColumn("claimed LB", lambda row: decimal(row.claimed, 1))
-    accepted = PageColumn("LB certified by plug-in", lambda row: decimal(row.accepted, 1))
     columns = (
         PageColumn("instance", _linked, is_text=True),
         PageColumn("parameters", lambda row: row.parameters, is_text=True),
@@ -176,7 +174,6 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
         PageColumn("best LB", lambda row: integer(row.bound)),
         PageColumn("gap (%)", lambda row: "optimal" if row.optimal else percent(row.gap)),
         *([claimed] if certified["claimed"].notna().any() else []),
-        *([accepted] if certified["accepted"].notna().any() else []),
         PageColumn("UB found by", lambda row: text(row.objective_method), is_text=True),
         PageColumn(
             "LB certified by",
@@ -216,18 +213,7 @@ def task_table(title: str, tasks: Sequence[Any], marks: Mapping[str, int], datas
     """
     lowest = min(_known(task.objective for task in tasks), default=None)
     highest = max(_known(task.bound_certified for task in tasks), default=None)
-
-    def claims(title: str, is_plugin: bool) -> list[PageColumn]:
-        """Return a column of claims, those of solvers or of packages, if there are any."""
-        own = {
-            task.task_id: task.bound_claimed
-            for task in tasks
-            if not pd.isna(task.bound_claimed)
-            and (ACCEPTED_BY in text(task.bound_kind)) == is_plugin
-        }
-        shown = PageColumn(title, lambda row: decimal(own.get(row.task_id, math.nan), 1))
-        return [shown] if own else []
-
+    claimed = PageColumn("claimed", lambda row: decimal(row.bound_claimed, 1))
     columns = (
         PageColumn("method", lambda row: Cell(row.method, mark=marks[row.method]), is_text=True),
         PageColumn("kind", lambda row: row.method_kind, is_text=True),
@@ -242,8 +228,7 @@ def task_table(title: str, tasks: Sequence[Any], marks: Mapping[str, int], datas
                 row.bound_certified, highest, "certificates", row.certificate_sha256
             ),
         ),
-        *claims("claimed", is_plugin=False),
-        *claims("certified by plug-in", is_plugin=True),
+        *([claimed] if list(_known(task.bound_claimed for task in tasks)) else []),
         PageColumn("seconds", lambda row: seconds(row.wall_seconds)),
         PageColumn("status", lambda row: row.status, is_text=True),
         PageColumn("detail", _reason, is_text=True),

@@ -113,9 +113,6 @@ def unsupported_by_reason(tasks: Iterable[tuple[str, str]]) -> list[Unsupported]
 TraceKind: TypeAlias = Literal["solution", "bound_certified", "bound_claimed"]
 TRACE_KINDS: tuple[TraceKind, ...] = get_args(TraceKind)
 
-# In `bound_kind`, between the kind of a certificate that only a package checks and its name.
-ACCEPTED_BY = ", accepted by "
-
 # A claim may exceed the optimum by a solver's tolerance. Beyond this it contradicts a solution.
 CLAIM_TOLERANCE = 1e-6
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.dictionary import columns_of
-from boundmark.reports.stored.schema import ACCEPTED_BY, is_refuted
+from boundmark.reports.stored.schema import is_refuted
 from boundmark.reports.tables.parameters import json_object, parameter_text, with_parameter_columns
 from boundmark.reports.tables.rows import best_rows, values_of
 
@@ -175,8 +175,7 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     """Return one row per instance, sorted by problem, data set, instance and parameters.
 
     `objective` is the best verified one and `bound` the best certified one, each with the method
-    that found it (the fastest if several did, see `best_rows`); `claimed` is the largest claim of
-    a solver, and `accepted` the largest bound that only a package's own check accepts.
+    that found it (the fastest if several did, see `best_rows`); `claimed` is the largest claim.
     `gap` is ``objective / bound - 1``, missing if either is missing or the bound is 0 and the
     objective is not. `optimal` says that objective and bound are equal. One column per parameter of
     instances follows, e.g. `param_devices`.
@@ -191,15 +190,9 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     StoreError
         If a verified objective is below a certified bound of the same instance.
     """
-    is_accepted = accepted_by_package(tasks)
-    upper, lower, claims, accepted = (
-        best_rows(rows, column, highest=column != "objective").set_index("instance_sha256")
-        for rows, column in (
-            (tasks, "objective"),
-            (tasks, "bound_certified"),
-            (tasks[~is_accepted], "bound_claimed"),
-            (tasks[is_accepted], "bound_claimed"),
-        )
+    upper, lower, claims = (
+        best_rows(tasks, column, highest=column != "objective").set_index("instance_sha256")
+        for column in ("objective", "bound_certified", "bound_claimed")
     )
     _refuse_contradiction(upper, lower)
     table = tasks.drop_duplicates("instance_sha256").set_index("instance_sha256")
@@ -210,8 +203,6 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     table["bound_kind"] = lower["bound_kind"]
     table["claimed"] = claims["bound_claimed"]
     table["claimed_method"] = claims["method"]
-    table["accepted"] = accepted["bound_claimed"]
-    table["accepted_method"] = accepted["method"]
     table["optimal"] = (table["objective"] == table["bound"]).fillna(False).astype(bool)
     ratio = table["objective"].astype("float64") / table["bound"].where(table["bound"] > 0).astype(
         "float64"
@@ -243,11 +234,6 @@ def contradicted_claims(tasks: pd.DataFrame) -> pd.DataFrame:
     return wrong.assign(best_objective=wrong["instance_sha256"].map(upper))[
         columns_of("contradicted_claims")
     ]
-
-
-def accepted_by_package(tasks: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which tasks have a bound that only a package's own check accepts, not the checker."""
-    return tasks["bound_kind"].fillna("").str.contains(ACCEPTED_BY, regex=False).astype(bool)
 
 
 def is_tenable(tasks: pd.DataFrame, upper: "pd.Series[float]") -> "pd.Series[bool]":

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.operator_times import Profile
     from boundmark.benchmarks.profiling import profile
     from boundmark.benchmarks.results import Results, results, run
-    from boundmark.benchmarks.several_costs import CommonModelAnswer
     from boundmark.problems.errors import BoundmarkError as Error
     from boundmark.problems.method import Method
     from boundmark.reports import frame_plots as plots
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundCertificate",
-    "CommonModelAnswer",
     "Error",
     "Method",
     "Model",
@@ -51,7 +49,6 @@ __all__ = [
 # Module of each name, and what it is called there.
 _HOMES = {
     "BoundCertificate": "benchmarks.answer:BoundCertificate",
-    "CommonModelAnswer": "benchmarks.several_costs:CommonModelAnswer",
     "Error": "problems.errors:BoundmarkError",
     "Method": "problems.method:Method",
     "Model": "benchmarks.model:Model",

@@ -88,8 +88,9 @@ def test_an_unknown_method() -> None:
     """One sentence."""
     done = boundmark_with()("conformance", "max-wrk", check=False)
     assert (done.returncode, done.stderr.strip()) == (
-        2, "Error: there is no method 'max-wrk'; did you mean max-work or mean-work or max-load.",
-    )  # fmt: skip
+        2,
+        "Error: there is no method 'max-wrk'; did you mean max-work or mean-work or balanced-work.",
+    )
 
 
 def test_the_instances_are_those_of_the_tests() -> None:

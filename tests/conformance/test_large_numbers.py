@@ -33,7 +33,7 @@ FACTORS = (2**30 - 35, 2**39 - 7, 2**45 - 55) if INSTANCES > 1 else ()
 SECONDS = 4.0
 
 # Each compiles for seconds what hardly depends on costs; `hsdag`, which is like them, is tried.
-COMPILING = {"hsdag-advantage", "placeto", "rnn-seq2seq"} if INSTANCES == 1 else set()
+COMPILING = {"placeto", "rnn-seq2seq"} if INSTANCES == 1 else set()
 
 
 # Methods that treat less than 2^53 ticks, and what they say.

@@ -171,32 +171,6 @@ def whole(count: int, **given: Any) -> list[Document]:
     return [{"first": -1, "last": -1, "rows": [], **given}] * count
 
 
-def prices(size: int, count: int) -> tuple[Document, Document]:
-    """Return many arcs from the begin to the end of the schedule."""
-    payload = {"intervals": [], "arcs": [[-1, -1, 0, 0, 0]] * count, "work": [1], "memory": [0]}
-    return placement(size, 1, [list(range(1, size))]), payload
-
-
-def priced_time(size: int) -> tuple[Document, Document]:
-    """Return a row with many prices, for operators that no two of which are the same."""
-    count = min(size, 2_000)
-    ends = list(range(1, size + 1))
-    prices = {"devices": [0, 0], "threshold": size, "ends": ends, "prices": [[0] * size]}
-    instance = placement(count, 1, [], duration=[[1 + v] for v in range(count)])
-    return instance, {"intervals": whole(1, searches=[], prices=[prices])}
-
-
-def priced_ports(size: int) -> tuple[Document, Document]:
-    """Return a row with a group for each reading of a tensor that all operators read."""
-    prices = {
-        "devices": [0, 0], "threshold": 1, "work": [1], "send": [0], "receive": [0],
-        "near": [[0]] * size, "far": [[0]] * size,
-    }  # fmt: skip
-    instance = placement(size + 1, 1, [list(range(1, size + 1))])
-    document = whole(1, searches=[], groups=list(range(size)), ports=[prices] * 4)
-    return instance, {"intervals": document}
-
-
 def jumps(size: int) -> tuple[Document, Document]:
     """Return many intervals to one operator, and as many searches from there on."""
     edges = {"producer": [0, 1], "size": [0, 0]}
@@ -487,23 +461,6 @@ SHAPES = {
     ),
     "many intervals to one operator": Shape("placement", "series/1", jumps, 100_000),
     "search on many devices": Shape("placement", "series/1", searches, 128),
-    "many prices of time": Shape("placement", "time-prices/1", priced_time, 3_000),
-    "many prices of ports": Shape("placement", "port-prices/1", priced_ports, 50_000),
-    "many arcs": Shape("placement", "path-prices/1", lambda n: prices(n, 4 * n), 400_000),
-    "intervals and prices": Shape(
-        "placement",
-        "path-prices/1",
-        lambda n: (
-            placement(n, 8, []),
-            {
-                "intervals": whole(50, searches=[]),
-                "arcs": [],
-                "work": [1] * 8,
-                "memory": [0] * 8,
-            },
-        ),
-        200_000,
-    ),
     "starts of many operators": Shape(
         "placement",
         "solution",

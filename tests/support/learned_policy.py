@@ -170,7 +170,7 @@ class Watched(Evaluations):
         return self.latencies[-1]
 
 
-def mean_latencies(method: str, evaluations: int) -> tuple[float, float]:
+def mean_latencies(evaluations: int) -> tuple[float, float]:
     """Return the mean latency of the first and of the last fifth of the placements drawn.
 
     The graph is a chain of pairs, each set of which runs three times as fast on the second device.
@@ -181,16 +181,14 @@ def mean_latencies(method: str, evaluations: int) -> tuple[float, float]:
     edges = [(v, w) for v in range(0, 40, 2) for w in (v + 1, v + 2, v + 3)]
     sample = instance([[3, 1]] * 44, edges)
     params = {
-        **methods("placement")[method].params,
+        **methods("placement")["hsdag"].params,
         "learning_rate": 1e-3,
         "evaluations": evaluations,
     }
     agent = training.Agent(sample, HsdagSettings.of(params), np.random.default_rng(2))
     counted = Watched(sample, Budget(60), Recorder(), evaluations)
     counted.latencies = []
-    as_printed = method == "hsdag"
-    train = training.train_as_printed if as_printed else training.train_by_advantages
-    train(agent, counted)
+    training.train_as_printed(agent, counted)
     part = evaluations // 5
     return float(np.mean(counted.latencies[:part])), float(np.mean(counted.latencies[-part:]))
 

@@ -11,9 +11,8 @@ from placement_strategies import instances
 
 from boundmark.problems.placement import PlacementInstance
 
-# The first uses ortools, which cannot be loaded beside highspy; the others start threads, which
-# tests that fork could not have.
-ELSEWHERE = frozenset({"placement-cp", "hsdag", "hsdag-advantage", "placeto", "rnn-seq2seq"})
+# They start threads, which tests that fork could not have.
+ELSEWHERE = frozenset({"hsdag", "placeto", "rnn-seq2seq"})
 
 LARGER = instance(
     [[4, 7, 9], [6, 3, 5], [8, 8, -1], [2, 9, 4], [5, 5, 5], [0, 0, 0], [7, 2, 6], [3, 3, 3]],

@@ -21,7 +21,9 @@ critical-path/1
     not before its end there and the tensor's ticks from e to d. Of all e, the best counts. By
     induction, each operator has a least start on each device. Some operator ends last.
 assignment-load/1
-    As path-prices, with prices of work and of memory only.
+    Work on a device adds up to at most OPT, and memory to at most its capacity. With weights w_d of
+    work and m_d of memory, OPT sum(w) + sum(m_d capacity_d) is at least the sum over operators of
+    the least w_d duration + m_d memory, over the devices where each can be.
 interval-load/1
     An interval begins with the end of its first operator, or with the schedule, and ends with the
     start of its last operator, or with the schedule. In between run the operators that the last one
@@ -42,36 +44,12 @@ series/1
     them and the two. And a search of all their schedules may refute a threshold, for given devices
     of the first and the last one (see `module_search`). It is made once for intervals that are the
     same, and for pairs of devices that are alike (see `alike`).
-path-prices/1
-    Paths lead from the begin to the end of the schedule over arcs, to an operator from one that it
-    reads or over an interval as above. What operators and arcs of a path take on their devices is
-    at most OPT. So is each device's work, and its memory at most its capacity. With prices w_d of
-    work and m_d of memory, OPT (paths + sum(w)) is at least the sum of all that, for the devices of
-    any schedule: a sum over operators, by device, and over arcs, by two devices. For the devices of
-    its ends, an arc hands over some of its ticks to these operators, which changes no sum. Then
-    each of them takes at least its own least over all devices that may be.
-time-prices/1
-    Intervals as for series, and a price for each tick of each device in between. An operator pays
-    for the ticks that it takes. They follow one another, lie between its head and its tail, and are
-    its device's alone. So all operators together pay at most what all ticks cost. If they have to
-    pay more wherever they are, in an interval of at most t ticks, it takes at least t + 1. The same
-    holds for pairs of devices that are alike.
-port-prices/1
-    Intervals as for series, and a price for each tick of a device's work, of its sending and of its
-    receiving. For each reading of a tensor, its producer and its reader pay more or less, depending
-    on their own devices. On one device, that adds up to nothing more; on two, to no more than what
-    the transfer pays to sender and receiver, which readers on one device share. So all that
-    operators pay is paid for work and transfers. These take place in between, one after another on
-    a device and at a port, so it is at most what all ticks cost. If operators have to pay more
-    wherever they are, in an interval of at most t ticks, it takes at least t + 1. The same holds
-    for pairs of devices that are alike.
 """
 
 from .instance import read_instance
-from .intervals import critical_path
-from .prices import assignment_load, path_prices
+from .intervals import assignment_load, critical_path
 from .schedule import objective
-from .series import interval_load, port_prices, series, time_prices
+from .series import interval_load, series
 
 SOLUTION_FIELDS = frozenset({"devices", "starts", "transfers"})
 
@@ -80,9 +58,6 @@ KINDS = {
     "assignment-load/1": assignment_load,
     "interval-load/1": interval_load,
     "series/1": series,
-    "path-prices/1": path_prices,
-    "time-prices/1": time_prices,
-    "port-prices/1": port_prices,
 }
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

@@ -1,4 +1,4 @@
-"""Checks the kind critical-path, and the bounds that loads prove for an interval.
+"""Checks the kinds critical-path and assignment-load, and what loads prove for an interval.
 
 An interval is what lies between the end of its first operator and the start of its last one; either
 may be missing, for the begin and the end of the schedule. See the package for the argument.
@@ -9,7 +9,7 @@ from typing import Any
 from ..budget import hold, spend
 from ..values import LARGEST_AMOUNT, Rejected, fields, integer, integers
 from .instance import Instance
-from .paths import OUTSIDE, Jump, Network
+from .paths import NEVER, OUTSIDE, Jump, Network
 
 # A number in a list of its own kind, with what it takes to get there.
 NUMBER_BYTES = 80
@@ -21,6 +21,28 @@ def critical_path(instance: Instance, payload: Any) -> int:
     network = Network(instance)
     body = network.between(OUTSIDE, OUTSIDE)
     return network.heads(OUTSIDE, 0, body, OUTSIDE)[1][0]
+
+
+def assignment_load(instance: Instance, payload: Any) -> int:
+    """Return the weighted mean load of the devices, each operator where it weighs least."""
+    payload = fields(payload, "the payload", {"weights", "memory_weights"})
+    network = Network(instance)
+    span = network.devices
+    work, memory = (
+        integers(payload[name], f"{name} of the payload", 0, LARGEST_AMOUNT)
+        for name in ("weights", "memory_weights")
+    )
+    if not len(work) == len(memory) == span:
+        raise Rejected("weights of the payload are not one for each device")
+    if not any(work):
+        raise Rejected("all weights of the payload are 0")
+    spend(2 * len(network.duration) * span)
+    least = -sum(weight * room for weight, room in zip(memory, instance.capacity, strict=True))
+    for row, needed in zip(network.duration, instance.memory, strict=True):
+        least += min(
+            work[d] * ticks + memory[d] * needed for d, ticks in enumerate(row) if ticks != NEVER
+        )
+    return max(0, -(-least // sum(work)))
 
 
 def ends(network: Network, value: dict[str, Any]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Checks the kinds that add up intervals: by loads, by searches too, or by prices too."""
+"""Checks the kinds that add up intervals: by loads, or by searches too."""
 
 from typing import Any, TypeAlias
 
@@ -12,8 +12,6 @@ from .module_data import Module
 from .module_search import REFUTED, search
 from .modules import module_of, scratch_for, tensors_written
 from .paths import OUTSIDE, Jump, Network
-from .port_prices import by_port_prices
-from .time_prices import by_time_prices
 
 # By module, and whether it has a first and a last operator: by the devices of these, the highest
 # threshold.
@@ -30,49 +28,9 @@ def series(instance: Instance, payload: Any) -> int:
     return _whole(instance, payload, has_searches=True)
 
 
-def time_prices(instance: Instance, payload: Any) -> int:
-    """Return the bound of the last interval, as for series, with prices of time besides."""
-    return _whole(instance, payload, has_searches=True, has_prices=True)
-
-
-def port_prices(instance: Instance, payload: Any) -> int:
-    """Return the bound of the last interval, as for series, with prices of transfers besides."""
-    return _whole(instance, payload, has_searches=True, has_ports=True)
-
-
-def _whole(
-    instance: Instance,
-    payload: Any,
-    *,
-    has_searches: bool,
-    has_prices: bool = False,
-    has_ports: bool = False,
-) -> int:
-    payload = fields(payload, "the payload", {"intervals"})
+def _whole(instance: Instance, payload: Any, *, has_searches: bool) -> int:
+    intervals = fields(payload, "the payload", {"intervals"})["intervals"]
     network = Network(instance)
-    jump = prove_intervals(
-        instance,
-        network,
-        payload["intervals"],
-        has_searches=has_searches,
-        has_prices=has_prices,
-        has_ports=has_ports,
-    )
-    if jump is None or jump.first != OUTSIDE or jump.last != OUTSIDE:
-        raise Rejected("the last interval of the payload is not the whole schedule")
-    return jump.least[0][0]
-
-
-def prove_intervals(
-    instance: Instance,
-    network: Network,
-    intervals: Any,
-    *,
-    has_searches: bool,
-    has_prices: bool = False,
-    has_ports: bool = False,
-) -> Jump | None:
-    """Add the bounds of intervals to the network; return the last one, None if there are none."""
     if type(intervals) is not list:
         raise Rejected("intervals of the payload is not a list")
     written = tensors_written(instance)
@@ -82,8 +40,6 @@ def prove_intervals(
     for value in intervals:
         spend(16)
         names = {"first", "last", "rows"} | ({"searches"} if has_searches else set())
-        names |= {"prices"} if has_prices else set()
-        names |= {"groups", "ports"} if has_ports else set()
         value = fields(value, "an interval", names)
         first, last = ends(network, value)
         body = (network.inside if has_searches else network.between)(first, last)
@@ -91,12 +47,10 @@ def prove_intervals(
         if has_searches and value["searches"] != []:
             module = module_of(instance, network, written, (first, last), body)
             _search(module, jump, value["searches"], refuted)
-        if has_prices:
-            by_time_prices(instance, network, jump, body, value["prices"])
-        if has_ports:
-            by_port_prices(instance, network, jump, body, value["groups"], value["ports"])
         network.add(jump)
-    return jump
+    if jump is None or jump.first != OUTSIDE or jump.last != OUTSIDE:
+        raise Rejected("the last interval of the payload is not the whole schedule")
+    return jump.least[0][0]
 
 
 def _search(module: Module, jump: Jump, searches: Any, refuted: Refuted) -> None:

@@ -2,8 +2,7 @@
 
 `exact` has all stages in it (Figure 3). In the three-superblock programs (Sections 3.2 and 3.3),
 one superblock is a single stage, the others are all stages before it and all stages after it;
-`bottleneck-guess` solves one for each position of the single stage. `exact-strong` is `exact` with
-stronger cut rows, windows of stages for the nodes, a cutoff and a floor.
+`bottleneck-guess` solves one for each position of the single stage.
 
 A superblock is one stage, or several stages in a row. y[v][b] says that node v is in superblock b
 or before, for b = 0 .. superblocks, with y[v][0] = 0 and y[v][superblocks] = 1. By Equation 11,
@@ -24,9 +23,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.mip import SOLVERS
 from boundmark.bounds.mip.linear_model import UNBOUNDED, FloatArray, LinearModel, RowCollector
 from boundmark.bounds.mip.solving import Search, claim, claim_up_to_best
-from boundmark.bounds.pipeline.fractional_load import FEW_IO_WEIGHTS, share_table
-from boundmark.bounds.pipeline.quick_partition import quick_partition, segmented
-from boundmark.bounds.pipeline.windows import Windows, threshold_windows
+from boundmark.bounds.pipeline.quick_partition import segmented
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import find
 from boundmark.problems.method import Budget, Progress
@@ -122,41 +119,6 @@ def run_exact(
         on_bound=report,
     )
     report(solve(exact_model(columns), search).bound)
-
-
-def run_exact_strong(
-    instance: PipelineInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
-) -> None:
-    """Report a quick partition and the share bound, then search for anything cheaper.
-
-    The program is about partitions that cost less than the quick one. Its bound, or that cost if
-    there are none, bounds the optimum.
-    """
-    solve = find("solver", solver, SOLVERS)
-    graph, k = instance.graph, instance.k
-    best = Best(instance, progress)
-    table = share_table(graph, FEW_IO_WEIGHTS)
-    floor = table.bound(k)
-    claim("exact-strong", floor, best)
-    start = quick_partition(instance, seed, budget.part(0.1), floor)
-    best.solution(start)
-    cost = instance.objective(start)
-    if cost <= floor:
-        return
-    windows = threshold_windows(graph, k, cost - 1, table.io(cost - 1))
-    if not windows.are_possible:
-        claim("exact-strong", cost, best)
-        return
-    columns = exact_columns(graph, k)
-    model = strong_model(columns, windows, floor, cost - 1)
-    report = partial(claim_up_to_best, "exact-strong", best)
-    search = Search(
-        budget,
-        seed,
-        on_incumbent=lambda values: best.solution(columns.partition(values)),
-        on_bound=report,
-    )
-    report(solve(model, search).bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,7 +325,7 @@ def guess_model(graph: PipelineGraph, k: int, guess: int) -> LinearModel:
 
 
 def exact_columns(graph: PipelineGraph, k: int) -> SuperblockColumns:
-    """Return the columns of `exact` and `exact-strong`."""
+    """Return the columns of `exact`."""
     return SuperblockColumns(graph, superblocks=k, costed=tuple(range(1, k + 1)))
 
 
@@ -376,43 +338,3 @@ def exact_model(columns: SuperblockColumns) -> LinearModel:
         add_cost_rows(columns, rows, superblock)
     lower, upper = columns.bounds()
     return columns.model(lower, upper, rows)
-
-
-def strong_model(
-    columns: SuperblockColumns, windows: Windows, smallest_cost: int, largest_cost: int
-) -> LinearModel:
-    """Return a formulation of all partitions that cost from `smallest_cost` to `largest_cost`.
-
-    Parameters
-    ----------
-    windows
-        The stages that each node may take in such a partition.
-    """
-    rows = RowCollector()
-    add_order_rows(columns, rows)
-    for superblock in columns.costed:
-        _add_strong_cut_rows(columns, rows, superblock)
-        add_cost_rows(columns, rows, superblock)
-    lower, upper = columns.bounds()
-    nodes = np.arange(columns.graph.dag.nodes)
-    for superblock in columns.costed:
-        upper[columns.c(nodes, superblock)] = 1
-        upper[columns.y(nodes, superblock)[windows.first >= superblock]] = 0
-        lower[columns.y(nodes, superblock)[windows.last < superblock]] = 1
-    lower[columns.bottleneck] = smallest_cost
-    upper[columns.bottleneck] = largest_cost
-    return columns.model(lower, upper, rows)
-
-
-def _add_strong_cut_rows(columns: SuperblockColumns, rows: RowCollector, superblock: int) -> None:
-    """Add ``c[u][b] >= x[v][b] - x[u][b]`` and ``c[u][b] >= x[u][b] - x[v][b]`` for edges (u, v).
-
-    They imply Equations 9 and 10, with ``1 - y[u][b]`` and ``y[v][b - 1]`` to spare.
-    """
-    dag = columns.graph.dag
-    c = columns.c(dag.sources, superblock)
-    u_before, u_here = columns.y(dag.sources, superblock - 1), columns.y(dag.sources, superblock)
-    v_before, v_here = columns.y(dag.targets, superblock - 1), columns.y(dag.targets, superblock)
-    ends = np.stack([c, v_here, v_before, u_here, u_before], axis=1)
-    rows.add(ends, np.array([1, -1, 1, 1, -1]), lower=0)
-    rows.add(ends, np.array([1, 1, -1, -1, 1]), lower=0)

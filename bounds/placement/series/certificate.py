@@ -198,20 +198,6 @@ def _lower(part: Part, pair: Pair, needed: int) -> None:
         part.refute_less(pair, needed - 1, proof.steps)
 
 
-# Steps of searches in a certificate by prices with modules: some seconds of the checker's time.
-MOST_STEPS_WITH_PRICES = 2**23
-
-
-def affordable(parts: Sequence[Part], most_steps: int = MOST_STEPS_WITH_PRICES) -> list[Part]:
-    """Return the parts with searches that fit into a number of steps, shortest first."""
-    parts = _copied(parts)
-    for steps, at, pair in sorted(_names(parts).values()):
-        most_steps -= steps
-        if most_steps < 0:
-            parts[at].forget(pair)
-    return [part for part in parts if part.proofs]
-
-
 def payload(
     instance: Instance,
     parts: Sequence[Part],

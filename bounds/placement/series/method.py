@@ -113,7 +113,6 @@ class ClosingIn:
     instance: PlacementInstance
     budget: Budget
     best: Best
-    producer: str
     read: Instance
     network: Network
     parts: list[Part]
@@ -128,14 +127,13 @@ class ClosingIn:
         instance: PlacementInstance,
         budget: Budget,
         best: Best,
-        producer: str,
         settings: SeriesSettings = SeriesSettings(),
     ) -> "ClosingIn":
         """Return the chain before any search."""
         read = checker.check_instance(instance.to_json())
         network = Network(read)
         parts = parts_along_chain(instance, read, network, settings)
-        return cls(instance, budget, best, producer, read, network, parts, budget, settings)
+        return cls(instance, budget, best, read, network, parts, budget, settings)
 
     @property
     def sees_all(self) -> bool:
@@ -243,7 +241,7 @@ class ClosingIn:
         bound = min(self.bound, self.best.objective)
         if bound > self.best.certified:
             proven, found = payload(self.read, self.parts, duration, int(bound), self._most_steps())
-            self.best.bound(Certificate.of(self.instance, KIND, proven, found, self.producer))
+            self.best.bound(Certificate.of(self.instance, KIND, proven, found, "series"))
 
     def _most_steps(self) -> int:
         """Estimate the steps that the checker has time for."""
@@ -259,7 +257,12 @@ def _or_never(ticks: int | None) -> float:
 
 
 def run(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, known_cost: int = 0
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    known_cost: int = 0,
+    settings: SeriesSettings = SeriesSettings(),
 ) -> None:
     """Report certificates, and schedules joined from those of the modules.
 
@@ -271,29 +274,14 @@ def run(
     best = Best.before(instance, progress)
     if known_cost:
         best.objective = min(best.objective, known_cost)
-    search(ClosingIn.of(instance, budget, best, "series"), budget)
-
-
-def search(closing: ClosingIn, budget: Budget) -> ClosingIn:
-    """Search the modules for a part of the time, and report what they prove.
-
-    Returns
-    -------
-    ClosingIn
-        The chain that proves most, the given one or another one of longer modules.
-    """
-    closing.budget = budget.part(SEARCHING)
+    closing = ClosingIn.of(instance, budget.part(SEARCHING), best, settings)
+    closing.checked_by = budget
     closing.run()
-    found = closing
-    for size in closing.settings.larger:
-        if closing.sees_all or closing.best.is_proven or closing.budget.is_spent():
+    for size in settings.larger:
+        if closing.sees_all or best.is_proven or closing.budget.is_spent():
             break
-        settings = replace(closing.settings, well_searched=size)
-        other = ClosingIn.of(
-            closing.instance, closing.budget, closing.best, closing.producer, settings
-        )
+        longer = replace(settings, well_searched=size)
+        other = ClosingIn.of(instance, closing.budget, best, longer)
         if [part.last for part in other.parts] != [part.last for part in closing.parts]:
-            other.checked_by = closing.checked_by
+            other.checked_by = budget
             other.run()
-            found = max(found, other, key=lambda one: one.bound)
-    return found

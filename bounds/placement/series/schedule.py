@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boundmark.bounds.checker.placement.paths import OUTSIDE
+from boundmark.bounds.placement.schedules import in_order
 from boundmark.bounds.placement.series.certificate import Durations, shortest_way
 from boundmark.bounds.placement.series.parts import Pair, Part
 from boundmark.problems.arrays import IntArray
@@ -88,42 +89,19 @@ def scheduled(
     graph = instance.graph
     waiting = needed_transfers(graph, devices, instance.transfers)
     serving: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for tensor, receiver in waiting:
-        serving[int(graph.producer[tensor])].append((tensor, receiver))
-    place = devices.tolist()
+    for move in waiting:
+        serving[int(graph.producer[move[0]])].append(move)
     ticks = graph.duration[np.arange(graph.nodes), devices].tolist()
-    after = [0] * graph.nodes
-    events: list[tuple[int, int, int, tuple[int, int]]] = []
-    for at, v in enumerate(graph.dag.topological_order.tolist()):
-        begin = max(after[v], starts.get(v, 0))
-        events.append((begin, at, 0, (v, v)))
+    after = [0.0] * graph.nodes
+    begins: dict[int, float] = {}
+    sent: dict[tuple[int, int], float] = {}
+    for v in graph.dag.topological_order.tolist():
+        begins[v] = max(after[v], starts.get(v, 0))
+        end = begins[v] + ticks[v]
         for move in serving[v]:
-            sent = max(begin + ticks[v], moves.get(move, 0))
-            events.append((sent, at, 1, move))
+            sent[move] = max(end, moves.get(move, 0))
             for w in waiting[move]:
-                after[w] = max(after[w], sent)
+                after[w] = max(after[w], sent[move])
         for w in graph.dag.consumers_of(v).tolist():
-            after[w] = max(after[w], begin + ticks[v])
-    there, begins = [0] * graph.nodes, [0] * graph.nodes
-    free: dict[tuple[str, int], int] = defaultdict(int)
-    rows = []
-    for _, _, is_transfer, (first, second) in sorted(events):
-        if not is_transfer:
-            begins[first] = there[first]
-            if ticks[first] > 0:
-                begins[first] = max(there[first], free["run", place[first]])
-                free["run", place[first]] = begins[first] + ticks[first]
-            for w in graph.dag.consumers_of(first).tolist():
-                there[w] = max(there[w], begins[first] + ticks[first])
-            continue
-        producer, consumers = int(graph.producer[first]), waiting[first, second]
-        source, target = place[producer], place[consumers[0]]
-        length = int(graph.times[graph.size[first], source, target])
-        begin = begins[producer] + ticks[producer]
-        if length > 0:
-            begin = max(begin, free["send", source], free["receive", target])
-            free["send", source] = free["receive", target] = begin + length
-        rows.append((first, second, begin))
-        for w in consumers:
-            there[w] = max(there[w], begin + length)
-    return PlacementSchedule(devices, np.array(begins), np.array(sorted(rows), dtype=np.int64))
+            after[w] = max(after[w], end)
+    return in_order(instance, devices, begins, sent)

@@ -17,18 +17,6 @@ As printed, where the text says how, although it is not always for the best:
 Where the text is silent: gamma is 0.99; a position has 16 features; scores are trained through the
 weight that nodes have in their group; a group's embedding is a mean; dropout leaves out edges when
 groups are formed and nowhere else; distances for the fractal dimension ignore directions.
-
-`hsdag-advantage` trains the same network on the same features and groups in the way that is usual
-today. What differs:
-
-- A placement's weight is its advantage: how much better than the mean of its batch it is, in
-  standard deviations of the logarithm of latency, so that placements below average become less
-  likely.
-- A batch's placements all begin at the first state: they are drawn and simulated together, with one
-  pass of the encoder, and none depends on what was drawn before.
-- One update per batch, at three times the learning rate, with an entropy bonus.
-- Logarithms of the extents of output shapes are features, instead of numbers up to tens of
-  thousands.
 """
 
 import json
@@ -50,7 +38,7 @@ from boundmark.problems.errors import InvalidInputError, quoted
 
 @dataclass(frozen=True)
 class HsdagSettings:
-    """Hyper-parameters of training ([HSDAG24], Table 6), for `hsdag` and `hsdag-advantage`.
+    """Hyper-parameters of training ([HSDAG24], Table 6).
 
     Attributes
     ----------
@@ -68,8 +56,6 @@ class HsdagSettings:
         Share of the edges that are left out, at random, when groups are formed ("dropout_network").
     discount
         Gamma of Equation 14, which the paper leaves open.
-    entropy
-        Weight of the entropy bonus, of `hsdag-advantage` only.
     types, structure, shapes, positions
         Which features nodes have.
     raw_shapes
@@ -89,6 +75,7 @@ class HsdagSettings:
     learning_rate: float
     hidden: int
     dropped_edges: float
+    discount: float
     types: bool
     structure: bool
     shapes: bool
@@ -98,8 +85,6 @@ class HsdagSettings:
     load: str
     save: str
     train: bool
-    discount: float = 1.0
-    entropy: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("evaluations", "steps", "updates", "hidden"):
@@ -108,7 +93,6 @@ class HsdagSettings:
             value = getattr(self, name)
             _check(name, 0 <= value <= 1, value, "a number from 0 to 1")
         _check("learning_rate", self.learning_rate > 0, self.learning_rate, "a positive number")
-        _check("entropy", self.entropy >= 0, self.entropy, "a number of at least 0")
         if not (self.types or self.structure or self.shapes or self.positions):
             raise InvalidInputError("all features are left out; expected at least one sort.")
         if not self.train and not self.load:

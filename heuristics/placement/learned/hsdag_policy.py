@@ -21,7 +21,6 @@ from boundmark.heuristics.placement.learned.neural_layers import (
     added_up,
     initial_layers,
     log_likelihood,
-    mean_entropy,
     perceptron,
     updating,
 )
@@ -129,26 +128,8 @@ def chained_loss(parameters: Parameters, graph: GraphArrays, buffer: Buffer) -> 
     return -(logs * buffer.weight).sum()
 
 
-def shared_loss(
-    parameters: Parameters, graph: GraphArrays, buffer: Buffer, entropy: float
-) -> Array:
-    """Return minus the weighted mean of log probabilities from the first state, less a bonus."""
-    embeddings, scores = observed(parameters, graph, transformed(parameters, graph))
-
-    def step(
-        kept: Array, group_of: Array, allowed: Array, chosen: Array, is_group: Array
-    ) -> tuple[Array, Array]:
-        logits, _ = judged(parameters, graph, embeddings, scores, kept, group_of, allowed)
-        return log_likelihood(logits, chosen, is_group), mean_entropy(logits, is_group)
-
-    logs, entropies = jax.vmap(step)(*buffer[1:6])
-    return -(logs * buffer.weight).mean() - entropy * entropies.mean()
-
-
 # Compiled once for each size of a graph.
 transform = jax.jit(transformed)
 observe = jax.jit(observed)
 judge = jax.jit(judged)
-judge_all = jax.jit(jax.vmap(judged, in_axes=(None, None, None, None, 0, 0, 0)))
 chained_update = updating(chained_loss)
-shared_update = updating(shared_loss)

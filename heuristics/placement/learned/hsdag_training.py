@@ -1,4 +1,4 @@
-"""HSDAG's policy on one graph, and its training: as printed, and by advantages. Needs JAX."""
+"""HSDAG's policy on one graph, and its training as printed. Needs JAX."""
 
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,6 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
 NAME = "hsdag"
-
-# Latency that counts for a placement without room, in units of the worst one with room in its
-# batch; of `hsdag-advantage` only.
-NO_ROOM = 2.0
 
 
 class Agent:
@@ -139,57 +135,6 @@ class Agent:
             parameters, self.graph, embeddings, scores, kept, group_of, allowed
         )
         return self.operators(likeliest(np.asarray(logits)), group_of)
-
-
-def train_by_advantages(agent: Agent, evaluations: Evaluations) -> None:
-    """Train on batches of placements from the first state, each weighed by its advantage."""
-    count = agent.settings.steps
-    is_slot = np.arange(agent.high)
-    while evaluations.left:
-        parameters = agent.parameters
-        state = policy.transform(parameters, agent.graph)
-        embeddings, scores = policy.observe(parameters, agent.graph, state)
-        parses = [agent.parsed(scores) for _ in range(count)]
-        kept, group_of, allowed = (
-            np.stack(rows) for rows in zip(*map(agent.padded, parses), strict=True)
-        )
-        logits, _ = policy.judge_all(
-            parameters, agent.graph, embeddings, scores, kept, group_of, allowed
-        )
-        chosen = agent.draw(logits)
-        latencies = []
-        for row in range(count):
-            if not evaluations.left:
-                return
-            latencies.append(evaluations.latency(agent.operators(chosen[row], group_of[row])))
-        if not agent.settings.train:
-            continue
-        is_group = np.stack([is_slot < groups.groups for groups in parses]).astype(np.float32)
-        weight = advantages(latencies)
-        # States are not read: all steps begin at the first one.
-        nothing = np.zeros((count, 0), dtype=np.float32)
-        buffer = policy.Buffer(nothing, kept, group_of, allowed, chosen, is_group, weight)
-        for _ in range(agent.settings.updates):
-            agent.moments = policy.shared_update(
-                agent.moments, agent.updates, agent.settings.learning_rate, agent.graph, buffer,
-                agent.settings.entropy,
-            )  # fmt: skip
-            agent.updates += 1
-
-
-def advantages(latencies: Any) -> Any:
-    """Return by how many standard deviations each placement is better than the batch's mean.
-
-    Logarithms of latencies are compared, so that the scale of an instance makes no difference.
-    """
-    found = np.asarray(latencies, dtype=np.float64)
-    has_room = np.isfinite(found)
-    if not has_room.any():
-        return np.zeros(len(found), dtype=np.float32)
-    found = np.where(has_room, found, NO_ROOM * found[has_room].max())
-    better = -np.log(np.maximum(found, 1.0))
-    better -= better.mean()
-    return (better / max(better.std(), 1e-6)).astype(np.float32)
 
 
 def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:

@@ -5,7 +5,7 @@ JAX is set up before any module that needs it is imported.
 
 import importlib.util
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,28 +53,7 @@ def run_random_sets(
 def run_hsdag(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report each better placement of training as printed; raises as `learn_groups` does."""
-    learn_groups(instance, budget, seed, progress, params, uses_advantages=False)
-
-
-@leaving_room
-def run_hsdag_advantage(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
-) -> None:
-    """Report each better placement of training by advantages; raises as `learn_groups` does."""
-    learn_groups(instance, budget, seed, progress, params, uses_advantages=True)
-
-
-def learn_groups(
-    instance: PlacementInstance,
-    budget: Budget,
-    seed: int,
-    progress: Progress,
-    params: Mapping[str, Any],
-    *,
-    uses_advantages: bool,
-) -> None:
-    """Train HSDAG's network, from a checkpoint and into one if the parameters name them.
+    """Report each better placement of training, from a checkpoint and into one if these are named.
 
     Raises
     ------
@@ -91,8 +70,7 @@ def learn_groups(
         agent = training.Agent(instance, settings, np.random.default_rng(seed))
         if settings.load:
             evaluations.latency(agent.greedy())
-        train = training.train_by_advantages if uses_advantages else training.train_as_printed
-        train(agent, evaluations)
+        training.train_as_printed(agent, evaluations)
         evaluations.require_solution()
         agent.save()
 

@@ -69,12 +69,6 @@ def log_likelihood(logits: Array, chosen: Array, counts: Array) -> Array:
     return (jnp.take_along_axis(logs, chosen[:, None], axis=1)[:, 0] * counts).sum()
 
 
-def mean_entropy(logits: Array, counts: Array) -> Array:
-    """Return the mean entropy of the rows that count, in nats."""
-    logs = jax.nn.log_softmax(logits)
-    return -((jnp.exp(logs) * logs).sum(axis=1) * counts).sum() / jnp.maximum(counts.sum(), 1)
-
-
 def updating(loss: Callable[..., Array]) -> Callable[..., Array]:
     """Return the compiled step of Adam that makes a loss of parameters and other arguments smaller.
 

@@ -1,12 +1,9 @@
 """`rnn-seq2seq`: a sequence-to-sequence model names devices ([MIRHOSEINI17]).
 
-Operators are co-located and described as for `hsdag-advantage`. The network, an LSTM encoder and a
-decoder with attention, is trained by REINFORCE with a moving average of rewards and the square root
-of latency as cost. Sizes and rates that the paper chose for clusters of workers are ours.
-
-The encoder reads the co-location sets in topological order; the decoder names a device for each in
-the same order, and is given the device that it named last. Attention is additive, over all encoder
-states. Needs JAX.
+Operators are co-located and described as for `hsdag`, with logarithms of shapes. The network, an
+LSTM encoder and a decoder with attention, is trained by REINFORCE with a moving average of rewards
+and the square root of latency as cost. Sizes and rates that the paper chose for clusters of workers
+are ours.
 """
 
 from typing import NamedTuple

@@ -43,7 +43,6 @@ def command(model: str, quiet: bool, **parameters: str | None) -> None:
         (["-k8", "m", "--transfers", "per-edge"], "m False {'k': '8', 'transfers': 'per-edge'}"),
         (["m", "-k", "-1"], "m False {'k': '-1'}"),
         (["m", "--costs", "a;b"], "m False {'costs': 'a;b'}"),
-        (["m", "--costs", "a", "--costs", "b"], "m False {'costs': ('a', 'b')}"),
     ],
 )
 def test_texts_reach_the_command(arguments: list[str], expected: str) -> None:

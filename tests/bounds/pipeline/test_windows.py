@@ -2,7 +2,7 @@ import pytest
 from brute_force import all_dags, cost, instance, partitions
 
 from boundmark.bounds.pipeline.fractional_load import FEW_IO_WEIGHTS, share_table
-from boundmark.bounds.pipeline.windows import threshold_windows
+from boundmark.bounds.pipeline.windows import share_windows, shares
 
 
 @pytest.mark.parametrize("cache", [100, 6])
@@ -19,22 +19,25 @@ def test_windows_hold_all_partitions_below_the_threshold(cache: int) -> None:
         )
         table = share_table(sample.graph, FEW_IO_WEIGHTS)
         for threshold in range(5, 20, 2):
-            windows = threshold_windows(sample.graph, 3, threshold, table.io(threshold))
+            amounts = shares(table, threshold)
             for assignment in partitions(sample):
                 if cost(sample, assignment) <= threshold:
-                    assert windows.are_possible
+                    assert amounts is not None
+                    windows = share_windows(sample.graph.dag, amounts, 3)
                     for v, stage in enumerate(assignment):
                         assert windows.first[v] <= stage <= windows.last[v]
 
 
 def test_a_chain_has_narrow_windows() -> None:
     """Equal work on a chain leaves one stage to each node."""
-    sample = instance([4] * 6, [(v, v + 1) for v in range(5)], 6)
-    windows = threshold_windows(sample.graph, 6, 4, sample.graph.param_load)
+    sample = instance([4] * 6, [(v, v + 1) for v in range(5)], 6, transfer=[0] * 6)
+    amounts = shares(share_table(sample.graph), 4)
+    assert amounts is not None
+    windows = share_windows(sample.graph.dag, amounts, 6)
     assert windows.first.tolist() == windows.last.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_too_little_room_is_refuted() -> None:
     """A node that exceeds the threshold alone has no stage."""
     sample = instance([4, 1], [(0, 1)], 2)
-    assert not threshold_windows(sample.graph, 2, 3, sample.graph.param_load).are_possible
+    assert shares(share_table(sample.graph), 3) is None

@@ -1,23 +1,12 @@
-"""What bounds take turns, when they end, and what becomes of the time."""
-
-from dataclasses import dataclass
+"""What bounds there are one after another, when they end, and what becomes of the time."""
 
 import pytest
 from brute_force_placement import instance, optimum
 from recording import Recorder
 
-from boundmark.bounds import checker, portfolio
+from boundmark.bounds import checker
 from boundmark.bounds.best import Best
-from boundmark.bounds.placement import (
-    interval_load,
-    path_prices,
-    placement_certify,
-    port_prices,
-    time_prices,
-)
-from boundmark.bounds.placement.series import method as series
-from boundmark.bounds.placement.series.method import ClosingIn
-from boundmark.bounds.portfolio import PortfolioSettings
+from boundmark.bounds.placement import placement_certify
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.placement import PlacementInstance
@@ -41,32 +30,6 @@ def certified(sample: PlacementInstance, known_cost: int = 0) -> Recorder:
     return reports
 
 
-@dataclass
-class Clock:
-    """How many looks at it are left before the time is up."""
-
-    left: int
-
-
-class CountingBudget(Budget):
-    """A budget that is spent after some looks at it, however long they take."""
-
-    clock: Clock
-    is_raising: bool
-
-    def __init__(self, looks_left: int, *, is_raising: bool = False) -> None:
-        super().__init__(60.0)
-        object.__setattr__(self, "clock", Clock(looks_left))
-        object.__setattr__(self, "is_raising", is_raising)
-
-    def is_spent(self) -> bool:
-        """Whether there are no looks left."""
-        self.clock.left -= 1
-        if self.clock.left < 0 and self.is_raising:
-            raise KeyboardInterrupt
-        return self.clock.left < 0
-
-
 def refuse(*_: object, **__: object) -> None:
     """Do as a method does that a graph does not suit."""
     raise UnsupportedError("too large for the checker.")
@@ -87,81 +50,14 @@ def test_a_known_makespan_that_paths_prove_ends_all() -> None:
     assert [report.kind for report in reports.bounds] == ["critical-path/1"]
 
 
-def test_the_others_go_on_where_one_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without modules, prices of ports and time, loads and prices still have their turns."""
-    sample = instance(ROWS, EDGES, times=TIMES, memory=[1] * 7, capacity=[4, 6])
-    asked: list[str] = []
-    monkeypatch.setattr(series.ClosingIn, "of", refuse)
-    monkeypatch.setattr(interval_load, "run", lambda *_: asked.append("loads"))
-    monkeypatch.setattr(path_prices, "run", lambda *_: asked.append("prices"))
-    monkeypatch.setattr(port_prices, "run", lambda *_: asked.append("prices of ports"))
-    monkeypatch.setattr(time_prices, "run", lambda *_: asked.append("prices of time"))
-    certified(sample)
-    assert asked == ["prices of ports", "prices of time", "loads", "prices"]
-
-
-def test_prices_see_what_is_searched_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the search goes on, the turns of prices are over the modules that it has by then."""
-    seen: list[ClosingIn] = []
-
-    def endless(closing: ClosingIn, budget: Budget) -> ClosingIn:
-        while len(seen) < 3 and not budget.is_spent():
-            pass
-        return closing
-
-    def note(sample: PlacementInstance, closing: ClosingIn, budget: Budget, best: Best) -> None:
-        seen.append(closing)
-
-    sample = instance(ROWS, EDGES, times=TIMES)
-    monkeypatch.setattr(series, "search", endless)
-    for prices in (path_prices, port_prices, time_prices):
-        monkeypatch.setattr(prices, "report_with_modules", note)
-    monkeypatch.setattr(portfolio, "FIRST_SECONDS", 0.01)
-    monkeypatch.setattr(portfolio, "FIRST_FRACTION", 0.0)
-    turns = PortfolioSettings(patience=0.0)
-    placement_certify.run(sample, Budget(60), 1, Recorder(), known_cost=0, portfolio=turns)
-    assert [closing.instance for closing in seen] == [sample] * 3
-
-
-def test_turns_leave_time_for_what_does_not_look_at_the_clock(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A method that ends a little after its time still ends within the whole time."""
+def test_what_refuses_is_left_out_and_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next bound has its turn, and ends within the whole time if it ends a little late."""
     left: list[float] = []
 
     def late(sample: PlacementInstance, budget: Budget, seed: int, best: Best) -> None:
         left.append(budget.remaining())
 
-    monkeypatch.setattr(series.ClosingIn, "of", refuse)
-    monkeypatch.setattr(interval_load, "run", late)
+    monkeypatch.setattr(placement_certify, "PARTS", ((refuse, 1.0), (late, 0.5), (late, 1.0)))
     sample = instance(ROWS, EDGES, times=TIMES)
     placement_certify.run(sample, Budget(600), 1, Recorder(), known_cost=0)
-    assert left
-    assert max(left) < 0.98 * 600
-
-
-def test_a_solver_at_work_looks_at_the_clock() -> None:
-    """Linear programs are given up soon after the time is up, counted in looks at the clock."""
-    graph = instance(
-        [[5 + v % 7, 9 + v % 5, 7] for v in range(60)],
-        [(v, v + step) for step in (1, 7) for v in range(60 - step)],
-        times=[[0, 3, 5, 3, 0, 4, 5, 4, 0]],
-    ).graph
-    arcs = path_prices.arcs_of(graph, [])
-    patient = CountingBudget(looks_left=10**6)
-    assert path_prices.best_prices(graph, arcs, patient) is not None
-    looks = 10**6 - patient.clock.left
-    assert looks > 10
-    for left in (0, 1, 3, looks // 2):
-        short = CountingBudget(looks_left=left)
-        assert path_prices.best_prices(graph, arcs, short) is None
-        # Of interior points, no step takes more than a few looks to end.
-        assert short.clock.left >= -5
-
-
-def test_what_the_clock_raises_ends_a_solver() -> None:
-    """A method that is stopped while its solver runs is stopped, and raises what stopped it."""
-    graph = instance([[5, 9]] * 9, [(v, v + 1) for v in range(8)], times=[[0, 3, 5, 0]]).graph
-    stopped = CountingBudget(looks_left=3, is_raising=True)
-    with pytest.raises(KeyboardInterrupt):
-        path_prices.best_prices(graph, path_prices.arcs_of(graph, []), stopped)
+    assert 0 < left[0] <= 300 < left[1] < 0.98 * 600

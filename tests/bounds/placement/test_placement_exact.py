@@ -1,14 +1,11 @@
 """Exact methods against all placements and all orders."""
 
 import random
-from typing import Any
 
 import pytest
 from brute_force_placement import instance, optimum
 from hypothesis import given, settings
-from other_process import call
 from placement_strategies import instances
-from published_data import published_data
 from recording import Recorder, record
 from selection import examples
 from tiny_placement import LIVE, tiny
@@ -16,7 +13,6 @@ from tiny_placement import LIVE, tiny
 from boundmark.bounds.mip.linear_model import LinearModel
 from boundmark.bounds.mip.solving import ModelTooLargeError, Outcome, Search, rounded_up
 from boundmark.bounds.placement import moirai_milp
-from boundmark.datasets.placement.moirai import DATASET
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.placement import PlacementInstance
 
@@ -52,19 +48,6 @@ def test_the_linear_program_finds_the_optimum_of_random_instances(
     check(sample, optimum(sample), record("moirai-milp", sample))
 
 
-def test_constraints_find_the_optimum_of_tiny_instances() -> None:
-    """Of every fifth graph with up to four operators, costs of all kinds."""
-    for sample, best in modelled()[1::5]:
-        check(sample, best, call(record, "placement-cp", sample))
-
-
-@settings(deadline=None, max_examples=examples(25))
-@given(instances(most_nodes=4))
-def test_constraints_find_the_optimum_of_random_instances(sample: PlacementInstance) -> None:
-    """On up to three devices, some of them alike."""
-    check(sample, optimum(sample), call(record, "placement-cp", sample))
-
-
 TWINS = instance(
     [[3, 3, 3]] * 4, [(0, 1), (0, 2), (0, 3)], times=[[0, 1, 1, 1, 0, 1, 1, 1, 0]],
     memory=[2, 1, 1, 1], capacity=[2, 2, 2],
@@ -74,7 +57,6 @@ TWINS = instance(
 def test_devices_that_are_alike() -> None:
     """Three of one kind, and memory that needs all of them."""
     check(TWINS, optimum(TWINS), record("moirai-milp", TWINS))
-    check(TWINS, optimum(TWINS), call(record, "placement-cp", TWINS))
 
 
 # The first operator takes 9 ticks on the device where the last but one is fastest.
@@ -100,30 +82,12 @@ def test_memory_that_cannot_be_enough() -> None:
     """Six units in all, and no way to share them out: the solver proves it."""
     with pytest.raises(UnsupportedError, match="do not fit into the devices' memory"):
         record("moirai-milp", FULL)
-    with pytest.raises(UnsupportedError, match="do not fit into the devices' memory"):
-        call(record, "placement-cp", FULL)
 
 
-def test_the_published_example(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its optimum is 30, with transfers per edge as published."""
-    monkeypatch.setenv("BOUNDMARK_DATA", str(published_data()))
-    sample = PlacementInstance(DATASET.load("example-1"), "per-edge")
-    check(sample, 30, call(record, "placement-cp", sample, seconds=120))
-
-
-RUNS: dict[str, tuple[Any, ...]] = {
-    "moirai-milp": ("moirai-milp",),
-    "placement-cp": (record, "placement-cp"),
-}
-
-
-@pytest.mark.parametrize("method", RUNS)
-def test_what_is_live_is_left_out_of_programs(method: str) -> None:
+def test_what_is_live_is_left_out_of_the_program() -> None:
     """So claims are at most the optimum; what is found has room."""
     for sample in LIVE:
-        # One solver's libraries at a time in a process.
-        found = (record if method == "moirai-milp" else call)(*RUNS[method], sample)
-        best = optimum(sample)
+        found, best = record("moirai-milp", sample), optimum(sample)
         assert all(sample.objective(solution) >= best for solution in found.solutions)
         assert all(bound.bound <= best for bound in found.bounds)
 

@@ -48,7 +48,7 @@ def test_single_device_needs_one_for_all(sample: PlacementInstance) -> None:
     """Without one, it says so; methods with several devices find a placement."""
     with pytest.raises(UnsupportedError, match="no device supports all operators and has room"):
         record("single-device", sample)
-    for name in ("round-robin", "m-topo", "m-etf", "m-sct", "getf", "heft", "peft", "max-load"):
+    for name in ("round-robin", "m-topo", "m-etf", "m-sct", "getf", "heft", "peft"):
         assert sorted(devices_of(name, sample)) == [0, 1]
 
 
@@ -164,7 +164,7 @@ def test_room_may_not_be_found() -> None:
     assert with_room(sample, np.array([0, 0, 1])) is None
     for name in (
         "round-robin", "random-devices", "m-topo", "m-etf", "m-sct", "getf", "heft", "peft",
-        "max-load", "placement-search", "placement-brkga",
+        "placement-search", "placement-brkga",
     ):  # fmt: skip
         with pytest.raises(UnsupportedError, match="room"):
             record(name, sample)
@@ -238,31 +238,6 @@ def test_getf_needs_groups_of_some_width(gamma: float) -> None:
     """A factor of one would divide by zero."""
     with pytest.raises(InvalidInputError, match="expected more than 1"):
         record("getf", instance([[1, 1]], []), params={"gamma": gamma})
-
-
-def test_max_load_splits_where_little_is_moved() -> None:
-    """In the middle of the chain loads would be equal, but the tensor there is large."""
-    duration = [[3, 3], [3, 3], [3, 3], [3, 3]]
-    chain = [(0, 1), (1, 2), (2, 3)]
-    # Tensors of operators 0 and 2 take 1 tick, that of operator 1 takes 9.
-    sample = instance(duration, chain, times=[[0, 1, 1, 0], [0, 9, 9, 0]])
-    assert len(set(devices_of("max-load", sample)[1:3])) == 1
-    assert len(set(devices_of("max-load", sample))) == 2
-
-
-def test_max_load_gives_each_device_what_it_is_good_at() -> None:
-    """Whichever device comes first; one that does not support an operator does not get it."""
-    sample = instance([[9, 1], [9, 1], [1, 9], [1, -1]], [(0, 1), (1, 2), (2, 3)], times=[[0] * 4])
-    assert devices_of("max-load", sample) == [1, 1, 0, 0]
-
-
-def test_max_load_with_many_devices() -> None:
-    """Too many for all orders: the fastest device comes first."""
-    sample = instance([[9] * 9 + [3]] * 10, [(v, v + 1) for v in range(9)], times=[[0] * 100])
-    devices = devices_of("max-load", sample)
-    assert devices[0] == 9
-    # Three operators of 3 ticks each take as long as one of 9.
-    assert np.bincount(devices).max() == 3
 
 
 def test_search_finds_what_simple_methods_do_not() -> None:

@@ -74,23 +74,6 @@ def test_a_graph_on_two_devices_is_two_instances(make_row: Any, frame: Any) -> N
     assert certified["device"].loc[["1", "2", "4"]].to_list() == ["fast", "slow", ""]
 
 
-def test_what_a_package_accepts_is_no_claim_of_a_solver(make_row: Any, frame: Any) -> None:
-    """It has columns of its own, however much larger it is than the claim."""
-    rows = [
-        make_row("1", instance="a", objective=10),
-        make_row("2", instance="a", method="mip", bound_claimed=6.0, bound_kind="highs"),
-        make_row(
-            "3", instance="a", method="own", bound_claimed=9.0, bound_kind="k/1, accepted by p"
-        ),
-        make_row(
-            "4", instance="a", method="two", bound_claimed=8.0, bound_kind="k/1, accepted by p"
-        ),
-    ]
-    (row,) = certified_table(frame(rows)).to_dict("records")
-    assert (row["claimed"], row["claimed_method"]) == (6.0, "mip")
-    assert (row["accepted"], row["accepted_method"]) == (9.0, "own")
-
-
 K = "param_k"
 
 

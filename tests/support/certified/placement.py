@@ -41,29 +41,6 @@ TIGHT: dict[str, tuple[str, PlacementInstance]] = {
         "interval-load",
         instance([[2, -1], [3, 4], [4, 4], [1, -1]], FORK_JOIN, times=[[0, 1, 2, 0]]),
     ),
-    "path-prices, memory": (
-        "path-prices",
-        instance([[2, 6], [2, 6]], [(0, 1)], times=[[0, 0, 0, 0]], memory=[1, 1], capacity=[1, 2]),
-    ),
-    "path-prices, an interval": (
-        "path-prices",
-        instance([[1, 1], [5, 5], [5, 5], [1, 1]], FORK_JOIN, times=[[0, 8, 8, 0]]),
-    ),
-    "time-prices, whole": ("time-prices", instance([[5, 5]] * 5, [])),
-    "time-prices, an interval": (
-        "time-prices",
-        instance(
-            [[1, 1], *[[5, 5]] * 5, [1, 1]],
-            [(0, v) for v in range(1, 6)] + [(v, 6) for v in range(1, 6)],
-            times=[[0, 0, 0, 0]],
-        ),
-    ),
-    "port-prices, whole": (
-        "port-prices",
-        instance(
-            [[0, -1]] * 3 + [[-1, 0]] * 3, [(v, v + 3) for v in range(3)], times=[[0, 4, 4, 0]]
-        ),
-    ),
     "series, a module": (
         "series",
         instance([[2, 3], [3, 4], [5, 4], [1, 2]], FORK_JOIN, times=[[0, 3, 2, 0]]),

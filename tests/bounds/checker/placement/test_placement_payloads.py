@@ -45,7 +45,7 @@ def test_intervals_are_used_by_those_that_follow() -> None:
     [
         ("critical-path/1", {"node": 1}, "it has 'node'"),
         ("assignment-load/1", {"weights": [1, 1]}, "it lacks memory_weights"),
-        ("assignment-load/1", {"weights": [0, 0], "memory_weights": [1, 1]}, "of work are 0"),
+        ("assignment-load/1", {"weights": [0, 0], "memory_weights": [1, 1]}, "all weights of the"),
         ("assignment-load/1", {"weights": [1], "memory_weights": [1, 1]}, "not one for each"),
         ("assignment-load/1", {"weights": [1, -1], "memory_weights": [0, 0]}, "from 0 to"),
         ("interval-load/1", {"intervals": []}, "is not the whole schedule"),

@@ -12,7 +12,7 @@ from selection import first_now
 from boundmark.bounds.mip import SOLVERS
 from boundmark.bounds.mip.linear_model import UNBOUNDED, LinearModel
 from boundmark.bounds.mip.solving import Outcome, Search
-from boundmark.bounds.pipeline import BOTTLENECK, BOTTLENECK_GUESS, EXACT, EXACT_STRONG
+from boundmark.bounds.pipeline import BOTTLENECK, BOTTLENECK_GUESS, EXACT
 from boundmark.bounds.pipeline.trees.integer_programs import (
     SuperblockColumns,
     bottleneck_model,
@@ -144,7 +144,7 @@ def test_models_hold_integers(name: str) -> None:
     assert abs(array).max() <= UNBOUNDED
 
 
-METHODS = (BOTTLENECK, BOTTLENECK_GUESS, EXACT, EXACT_STRONG)
+METHODS = (BOTTLENECK, BOTTLENECK_GUESS, EXACT)
 BY_NAME = {method.name: method for method in METHODS}
 
 # Every 25th DAG of five nodes with k = 2 and 3, half of them with overflow.

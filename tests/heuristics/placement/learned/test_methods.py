@@ -22,7 +22,7 @@ needs_jax = pytest.mark.skipif(
     importlib.util.find_spec("jax") is None, reason="the extra `learned` is not installed"
 )
 
-LEARNED = ("hsdag", "hsdag-advantage", "placeto", "rnn-seq2seq")
+LEARNED = ("hsdag", "placeto", "rnn-seq2seq")
 ONE_DEVICE = instance([[2], [3]], [(0, 1)])
 ONE_NODE = instance([[5, 3]], [])
 # Devices can run every second operator each.
@@ -86,10 +86,9 @@ def test_networks_without_room() -> None:
 
 @needs_jax
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["hsdag", "hsdag-advantage"])
-def test_learning_improves_what_is_drawn(method: str) -> None:
+def test_learning_improves_what_is_drawn() -> None:
     """A device is three times as fast: the last draws are better than the first, on average."""
-    first, last = call(mean_latencies, method, evaluations=800)
+    first, last = call(mean_latencies, evaluations=800)
     # Sums in floating point depend on the number of cores: 0.76 with two, 0.93 with one.
     assert last < 0.95 * first
 
@@ -114,15 +113,15 @@ def test_shared_columns_place_any_graph(tmp_path: Path) -> None:
     path = str(tmp_path / "policy.npz")
     star = instance([[1, 1]] * 12, [(0, v) for v in range(1, 12)])
     given = {"shared_columns": True, "evaluations": 40, "hidden": 8}
-    objectives("hsdag-advantage", SAMPLE, save=path, **given)
+    objectives("hsdag", SAMPLE, save=path, **given)
     kept = load_checkpoint(Path(path))
-    objectives("hsdag-advantage", star, load=path, save=path, **given)
+    objectives("hsdag", star, load=path, save=path, **given)
     trained = load_checkpoint(Path(path))
     assert kept.layout == trained.layout
     assert any(
         (kept.parameters[name] != trained.parameters[name]).any() for name in kept.parameters
     )
-    assert len(objectives("hsdag-advantage", star, load=path, train=False, evaluations=1)) == 1
+    assert len(objectives("hsdag", star, load=path, train=False, evaluations=1)) == 1
 
 
 @needs_jax
@@ -175,7 +174,6 @@ def test_files_that_are_no_checkpoints(content: bytes, tmp_path: Path) -> None:
         ("hsdag", {"dropped_edges": 1.5}, "dropped_edges is 1.5; expected a number from 0 to 1"),
         ("hsdag", {"discount": -1}, "discount is -1; expected a number from 0 to 1"),
         ("hsdag", {"learning_rate": 0}, "learning_rate is 0; expected a positive number"),
-        ("hsdag-advantage", {"entropy": -1}, "entropy is -1; expected a number of at least 0"),
         ("hsdag", {"train": False}, "train is false and load is empty"),
         (
             "hsdag",
