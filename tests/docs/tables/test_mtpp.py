@@ -78,3 +78,22 @@ def test_instances_are_optimal_where_cost_and_bound_are_equal() -> None:
     ).astype({"objective": "Int64", "bound": "Int64"})
     found = load_script("mtpp").optimal_by_k(certified)
     assert found.to_numpy().tolist() == [["zoo", 2, 1], ["zoo", 4, 0]]
+
+
+def test_the_case_study_is_of_solved_programs() -> None:
+    """The weakest simple bound of all is left out if a program of that model takes all the time."""
+    module = load_script("mtpp")
+    rows = [
+        (name, method, *values)
+        for name, simple, seconds in (("a", 40, 9.0), ("b", 20, 60.1), ("c", 60, 1.0))
+        for method, *values in (
+            ("mean-work", None, simple, 0.0),
+            (module.BRKGA, 100, None, 1.0),
+            *((program, None, None, seconds) for program in module.PROGRAMS),
+        )
+    ]
+    columns = ["instance", "method", "objective", "bound_certified", "wall_seconds"]
+    tasks = pd.DataFrame(rows, columns=columns).assign(
+        dataset="zoo", nodes=9, param_k=4, bound_claimed=50.0, time_limit_seconds=60.0
+    )
+    assert set(module.case_study(tasks)["instance"]) == {"a"}
