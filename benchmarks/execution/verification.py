@@ -402,8 +402,10 @@ def outcome_of(
     if claim is not None and objective is not None and is_refuted(claim[0], objective):
         rejections.append(f"claim of {claim[0]:.3f}: it is above the verified cost of {objective}")
     if rejections:
-        status = "error"
-        detail = shortened("rejected: " + "; ".join(rejections), LONGEST_DETAIL)
+        # An error of the task's own is told first.
+        own = f"{detail}; " if status == "error" else ""
+        status, words = "error", "; ".join(rejections)
+        detail = shortened(f"{own}rejected: {words}", LONGEST_DETAIL)
     kind = claim[1] if claim else None
     if verified.certificate:
         kind = json.loads(verified.certificate.document)["kind"]
