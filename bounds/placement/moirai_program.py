@@ -264,15 +264,16 @@ def _add_operator_pairs(columns: Columns, rows: _Rows) -> None:
         for d in columns.on[v].keys() & columns.on[w].keys():
             if not (duration[v, d] and duration[w, d]):
                 continue
-            on = {columns.on[v][d]: -1, columns.on[w][d]: -1}
             for first, second, is_first in ((v, w, True), (w, v, False)):
                 enough = columns.latest_end(first) - int(columns.head[second])
-                terms = {column: enough * value for column, value in on.items()}
+                # Wherever it runs: its end on this device may be beyond what `enough` allows.
+                terms = _ticks(columns, first, -1)
+                for u in (v, w):
+                    terms[columns.on[u][d]] = terms.get(columns.on[u][d], 0) - enough
                 terms[columns.start[second]] = 1
                 terms[columns.start[first]] = -1
                 terms[before] = -enough if is_first else enough
-                slack = 3 * enough if is_first else 2 * enough
-                rows.at_least(terms, int(duration[first, d]) - slack)
+                rows.at_least(terms, -3 * enough if is_first else -2 * enough)
 
 
 def _add_move_pairs(columns: Columns, rows: _Rows) -> None:
