@@ -59,7 +59,7 @@ MOIRAI_MILP = Method(
     kind="exact",
     summary="The mixed-integer program of [MOIRAI24], its constants as small as they can be.",
     run=Deferred("boundmark.bounds.placement.moirai_milp:run"),
-    version=2,
+    version=3,
     params={"solver": "highs"},
     seeded=True,
 )
