@@ -96,7 +96,7 @@ class Attention:
     has_own_cache
         Whether it keeps keys and values, instead of reading those of an earlier layer.
     bits
-        Of a number in its cache, if it has those alone.
+        How many a number in its cache takes, if that is fixed.
     """
 
     heads: int
@@ -151,7 +151,7 @@ class Recurrence:
     work
         Operations for each token besides its matrices.
     bits
-        Of such a number, whatever the cache of attention has.
+        How many a number in its state takes, whatever the cache of attention has.
     """
 
     state: int

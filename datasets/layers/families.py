@@ -102,7 +102,7 @@ class Family:
     has_cache
         Whether it generates tokens one by one.
     has_pooler
-        Of encoders, whether a matrix follows the last block.
+        Whether a matrix follows the last block of an encoder.
     names
         What modules are called.
     defaults

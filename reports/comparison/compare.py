@@ -61,7 +61,7 @@ class Comparison:
         Those that make NEW worse first, the largest changes before others, then those of methods
         that were changed on purpose, then advice, then what is better.
     ratios
-        By method, of results that depend on the clock.
+        What is compared of each method whose results depend on the clock, by its name.
     notes
         What a reader has to know, as sentences.
     """
