@@ -64,7 +64,7 @@ def instance_of(model: str) -> Any:
 def groups_of(model: str, seed: int = 1) -> dict[str, Any]:
     """Train `hsdag` on logarithms of shapes, and return the groups that its policy forms then.
 
-    With shapes as they are, all groups are one, which is no drawing.
+    On raw shapes, all sets end in a single group, which is no drawing.
 
     Returns
     -------

@@ -113,7 +113,7 @@ def test_operators_add_up() -> None:
 
 
 def test_layers_are_said_by_phase() -> None:
-    """Of decoding with engines and without; training was not measured."""
+    """Decoding was measured with engines and without; training was not."""
     of = Hardware.of(["nvidia-h100#0"])
     ratios = sorted(one.published / one.predicted for one in engine_steps())
     text = layer_accuracy("decode", of)

@@ -105,7 +105,7 @@ def test_modules_are_called_as_in_the_classes(kind: str) -> None:
     ],
 )
 def test_parameters_are_those_of_the_classes(kind: str, changed: dict[str, Any]) -> None:
-    """To the last one, and with each field that adds biases or normalisations, or removes them."""
+    """They are counted to the last one, also where a field adds or removes biases and norms."""
     document, model = small(kind, **changed)
     counted = sum(one.numel() for one in model.parameters())
     assert transformer(document).totals.parameters == counted - LEFT_OUT.get(kind, 0)
@@ -113,7 +113,7 @@ def test_parameters_are_those_of_the_classes(kind: str, changed: dict[str, Any])
 
 @pytest.mark.parametrize("kind", sorted(filter(known, ALIASES)))
 def test_language_models_within_others(kind: str) -> None:
-    """Of models for images, too."""
+    """The language model within a model for images has the same names."""
     config = transformers.CONFIG_MAPPING[kind]()
     text = config.get_text_config()
     if text is config or kind.endswith("_text"):

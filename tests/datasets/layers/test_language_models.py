@@ -76,7 +76,7 @@ def test_parameters_are_those_that_are_stated(name: str) -> None:
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_parameters_are_counted_right(name: str) -> None:
-    """To the last one."""
+    """They are counted to the last one."""
     assert of(name).totals.parameters == COUNTED[name]
 
 

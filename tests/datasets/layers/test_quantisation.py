@@ -137,7 +137,7 @@ def test_patterns_for_many_layers_are_bounded() -> None:
     ],
 )  # fmt: skip
 def test_experts_that_all_tokens_meet_may_be_kept(kind: str, kept: str) -> None:
-    """By the name that the family's class has for them."""
+    """They are known by the name that the family's class has for them."""
     config = {
         **BASE, "model_type": kind, "num_experts": 8, "num_experts_per_tok": 2,
         "n_shared_experts": 1, "moe_intermediate_size": 128,
