@@ -39,7 +39,7 @@ MOVES_PER_EVALUATION = 300
 class AnnealingSettings:
     """Settings of annealing, chosen on regal-style graphs with k = 4 .. 32 and a few models.
 
-    notes/measurements.md has the comparisons.
+    notes/pipeline.md has the comparisons.
 
     Attributes
     ----------
