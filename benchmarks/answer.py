@@ -103,6 +103,13 @@ class Answer:
         return self.objective / self.certified_bound - 1
 
     @property
+    def prover(self) -> str:
+        """The method that proved the bound, and which of its members: ``"certify (cut-tree)"``."""
+        method = str(self.bound_method)
+        kind = str((self.certificate or {}).get("kind", method)).partition("/")[0]
+        return method if kind == method else f"{method} ({kind})"
+
+    @property
     def optimal(self) -> bool:
         """Whether the certified bound proves the solution optimal."""
         return self.objective is not None and self.objective == self.certified_bound
@@ -122,6 +129,7 @@ class Answer:
             "optimal": self.optimal,
             "method": self.method,
             "bound_method": self.bound_method,
+            "bound_kind": self.certificate["kind"] if self.certificate else None,
             "solution": self.solution,
             "certificate": self.certificate,
             "seconds": round(self.seconds, 3),
@@ -240,7 +248,7 @@ def print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     else:
         _print(
             "certified bound",
-            f"{answer.certified_bound:,}{unit} (by {answer.bound_method}, checked)",
+            f"{answer.certified_bound:,}{unit} (by {answer.prover}, checked)",
         )
     if answer.claimed_bound is not None:
         _print("claimed bound", f"{answer.claimed_bound:,.3f}{unit} (not certified)")
@@ -514,7 +522,7 @@ class ModelAnswer:
         if self.bound is None:
             found["certified bound"] = "none"
         else:
-            found["certified bound"] = f"{self.bound:,}{unit} by {record.bound_method}"
+            found["certified bound"] = f"{self.bound:,}{unit} by {record.prover}"
         costs = f" on {self.costs}" if self.costs else ""
         if self.is_optimal:
             found["gap"] = f"0, proven optimal{costs}"

@@ -1,8 +1,8 @@
 """Maximum flows in networks with given arcs, by Dinic's algorithm [DINIC70], compiled.
 
-Three other kernels find flows in less time than this one could: `minimum_cuts` in time that does
-not depend on the graph's size, `cut_search` for one branch from the flow of another and only until
-a bound is reached, and `pair_cut_kernels` cuts alone, inside a compiled search.
+Two other kernels find flows in less time than this one could: `minimum_cuts` in time that does not
+depend on the graph's size, and `cut_search` for one branch from the flow of another and only until
+a bound is reached.
 """
 
 from dataclasses import dataclass

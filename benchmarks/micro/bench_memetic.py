@@ -1,15 +1,11 @@
-"""Moves of nodes, minimum cuts between stages, and what `memetic` makes of them."""
+"""Moves of nodes, and what `memetic` makes of them."""
 
 import numpy as np
 
-from boundmark.datasets.pipeline.cells import load as load_cells
 from boundmark.datasets.pipeline.regal_style import load
-from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline.annealing import walk_from
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.node_move_kernels import anneal, new_state
-from boundmark.heuristics.pipeline.orders import fewest_open_order
-from boundmark.heuristics.pipeline.pair_cuts import CutSearch
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
@@ -52,36 +48,6 @@ class Moves:
 
     def time_moves(self, k: int) -> None:
         anneal(self.graph, self.walk, self.state, MOVES, 0.01, 0.02, self.cost, self.stages)
-
-
-class Descents:
-    """Descents by pair cuts on a NASNet-A of 575 operators, with 10,000 evaluations."""
-
-    param_names = ("k",)
-    params = (4, 16)
-
-    def setup(self, k: int) -> None:
-        self.instance = PipelineInstance(load_cells("nasnet-small-1"), k)
-
-    def time_descents(self, k: int) -> None:
-        self.search(1)
-
-    def track_excess(self, k: int) -> float:
-        """Return by how much costs exceed the mean work of a stage, over seeds, in %."""
-        mean = self.instance.graph.work.sum() / k
-        ratios = [self.search(seed) / mean for seed in SEEDS]
-        return float(100 * (np.exp(np.mean(np.log(ratios))) - 1))
-
-    track_excess.unit = "%"  # type: ignore[attr-defined]
-
-    def search(self, seed: int) -> int:
-        """Return the cost of the best partition."""
-        graph = self.instance.graph
-        starts = graph.dag.topological_order, fewest_open_order(graph)
-        best: Incumbent[Partition] = Incumbent(Best(self.instance))
-        search = CutSearch(self.instance, best, starts, np.random.default_rng(seed))
-        search.run(Budget(1e6), 10_000)
-        return search.found.cost
 
 
 class Costs:

@@ -7,7 +7,7 @@ from boundmark.problems.method import Deferred, Method
 _heuristic = partial(Method, problem="pipeline", kind="heuristic")
 
 BEHIND = "It is a baseline; memetic is ahead in the same time (docs/results-mtpp.md)."
-PARTS = "It takes seconds; memetic has the cuts and moves that follow the parts."
+PARTS = "It takes seconds; memetic has the moves that follow the parts."
 
 METHODS: tuple[Method, ...] = (
     _heuristic(
@@ -76,9 +76,10 @@ METHODS: tuple[Method, ...] = (
     *(
         _heuristic(
             name=name,
-            summary=f"Parts by {tool} made acyclic, then pair cuts and moves of nodes ({key}).",
+            summary=f"Parts by {tool} made acyclic, then moves of nodes ({key}).",
             run=Deferred(f"boundmark.heuristics.pipeline.undirected:run_{name.replace('-', '_')}"),
             params={"tries": tries, "improve": True},
+            version=2,
             seeded=True,
             requires=(module,),
             left_out=PARTS,
@@ -98,10 +99,10 @@ METHODS: tuple[Method, ...] = (
     ),
     _heuristic(
         name="memetic",
-        summary="Genetic search over orders, minimum cuts between stages, annealed node moves.",
+        summary="Genetic search over orders, then annealed moves of nodes between stages.",
         run=Deferred("boundmark.heuristics.pipeline.memetic:run"),
         params={"evaluations": 0},
         seeded=True,
-        version=9,
+        version=10,
     ),
 )

@@ -8,7 +8,6 @@ the time would gain, and in models more on where it begins.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -40,7 +39,7 @@ MOVES_PER_EVALUATION = 300
 class AnnealingSettings:
     """Settings of annealing, chosen on regal-style graphs with k = 4 .. 32 and a few models.
 
-    notes/measurements.md has the comparisons.
+    notes/pipeline.md has the comparisons.
 
     Attributes
     ----------
@@ -128,7 +127,6 @@ def refine(
     evaluations: int | None,
     generator: np.random.Generator,
     settings: AnnealingSettings = DEFAULTS,
-    after_round: Callable[[IntArray, Effort], None] | None = None,
 ) -> None:
     """Improve the best partition until the evaluations are used up or the budget ends.
 
@@ -137,8 +135,6 @@ def refine(
     evaluations
         Orders segmented, and moves at `MOVES_PER_EVALUATION` each. The cooling follows their number
         or, without one, the clock.
-    after_round
-        Called with the stages that each round has found, shape (n,), and the effort it may spend.
     """
     effort = Effort(budget, evaluations)
     if not settings.suit(instance):
@@ -167,8 +163,6 @@ def refine(
         before = best.cost
         heat = hottest * (1 if is_distant else settings.reheated)
         annealer.cool_down(start, heat, (done + 1) / count)
-        if after_round is not None:
-            after_round(start.stages, effort)
         failures = 0 if is_distant or best.cost < before else failures + 1
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from boundmark.heuristics.priority_order import topological_order
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -31,13 +30,6 @@ def noisy_order(
     neighbouring stages change places.
     """
     return topological_order(instance.graph.dag, noise * generator.random(instance.nodes) - stages)
-
-
-def noisy_own_order(dag: Dag, noise: float, generator: np.random.Generator) -> IntArray:
-    """Return the graph's own order, each node later by a part of its length from U(0, noise)."""
-    place = np.empty(dag.nodes)
-    place[dag.topological_order] = np.arange(dag.nodes)
-    return topological_order(dag, -(place + noise * dag.nodes * generator.random(dag.nodes)))
 
 
 def fewest_open_order(graph: PipelineGraph, transfers: IntArray | None = None) -> IntArray:

@@ -11,8 +11,8 @@ ordered, here by the mean position of their nodes in topological order, and node
 are moved, either on to the stage of what they read, or back to that of what reads them. Our own are
 three additions. A third repair moves nothing, but sorts all nodes topologically, those of earlier
 parts first. Each repaired partition is an order, too, which is cut exactly (`segment_order`). And
-the best of several tries is improved under the true objective by what `memetic` consists of:
-minimum cuts between pairs of stages, and annealed moves of nodes, which begin too cold to go far.
+the best of several tries is improved under the true objective by annealed moves of nodes, which
+begin too cold to go far.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,6 @@ from boundmark.heuristics.pipeline.annealing import (
     anneal_from,
 )
 from boundmark.heuristics.pipeline.orders import noisy_order
-from boundmark.heuristics.pipeline.pair_cuts import CutSearch
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
@@ -44,9 +43,6 @@ Partitioner: TypeAlias = Callable[[PipelineGraph, int, float, int], IntArray]
 # Tried in turn: the usual default of these tools, and more, since even work means uneven cost where
 # transfers are unevenly distributed.
 IMBALANCES = (0.03, 0.1, 0.3)
-
-# Pair cuts start from so many of the best repaired partitions.
-DESCENTS = 3
 
 # Annealed moves for each node.
 MOVES_PER_NODE = 1_000
@@ -102,7 +98,6 @@ def _run(
     best: Incumbent[Partition] = Incumbent(progress)
     generator = np.random.default_rng(seed)
     k = min(instance.k, instance.nodes)
-    repaired: list[tuple[int, IntArray]] = []
     for number in range(tries):
         parts = np.zeros(instance.nodes, np.int64)
         if k > 1:
@@ -112,14 +107,10 @@ def _run(
             order = noisy_order(instance, stages, 0.0, generator)
             cost, ends = segment_order(instance, order)
             best.offer(cost, partial(Partition.from_segments, order, ends))
-            repaired.append((cost, order))
             if budget.is_spent() or k == 1:
                 return
     if not improve:
         return
-    repaired.sort(key=lambda one: one[0])
-    starts = [order for _, order in repaired[:DESCENTS]]
-    CutSearch(instance, best, starts, generator).run(budget, None, descents=len(starts))
     if DEFAULTS.suit(instance) and best.cost > 0:
         evaluations = -(-instance.nodes * MOVES_PER_NODE // MOVES_PER_EVALUATION)
         found = RoundBest(best.cost, best.solution.stages)

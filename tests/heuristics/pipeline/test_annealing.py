@@ -12,16 +12,14 @@ from selection import examples
 from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.pipeline import (
     annealing,
-    memetic,
-    pair_cuts,
     slicegraph,
 )
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings
 from boundmark.heuristics.pipeline.orders import noisy_order
 from boundmark.heuristics.pipeline.slicegraph import segment_order
-from boundmark.problems.catalog import datasets, methods
+from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
-from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline import Partition
 
 MEMETIC, RESLICE = (methods("pipeline")[name] for name in ("memetic", "reslice"))
 
@@ -62,12 +60,11 @@ def test_reslice_spends_exactly_its_evaluations(
     assert 1 + sum(orders) == evaluations
 
 
-@pytest.mark.parametrize("degree", [2, 4])
 @pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
 def test_memetic_spends_exactly_its_evaluations(
-    monkeypatch, run, random_instance, evaluations: int, degree: int
+    monkeypatch, run, random_instance, evaluations: int
 ) -> None:
-    """An evaluation is an order, whoever proposes it, or a number of moves or of divided nodes."""
+    """An evaluation is an order, whoever proposes it, or a number of moves."""
     taken, take = [], Effort.take
 
     def count(effort: Effort, most: int) -> int:
@@ -76,51 +73,8 @@ def test_memetic_spends_exactly_its_evaluations(
 
     monkeypatch.setattr(Effort, "take", count)
     evolved = counted(monkeypatch, slicegraph, "topological_order", lambda *_: 1)
-    run(MEMETIC, random_instance(30, 4, 1, degree), evaluations=evaluations)
+    run(MEMETIC, random_instance(30, 4, 1), evaluations=evaluations)
     assert min(2, evaluations) + sum(taken) + sum(evolved) == evaluations
-
-
-@pytest.mark.parametrize(("degree", "is_tried"), [(2, True), (4, False)])
-def test_cuts_are_tried_where_edges_are_few(
-    monkeypatch, run, random_instance, degree: int, is_tried: bool
-) -> None:
-    """On other graphs, moves of nodes are far ahead, and no effort is lost."""
-    searches = counted(monkeypatch, pair_cuts.CutSearch, "run", lambda *_: 1)
-    run(MEMETIC, random_instance(60, 4, 1, degree), evaluations=500)
-    assert bool(searches) == is_tried
-
-
-@pytest.mark.parametrize(("degree", "is_combined"), [(2, True), (4, False)])
-def test_rounds_are_combined_with_cuts(
-    monkeypatch, run, random_instance, degree: int, is_combined: bool
-) -> None:
-    """The pool of descents knows what each round has found, where cuts are tried."""
-    ends = counted(
-        monkeypatch, annealing._Annealer, "cool_down", lambda self, found, *_: (self, found)
-    )
-    added = counted(monkeypatch, pair_cuts.PrefixPool, "add", lambda _, stages: stages)
-    run(MEMETIC, random_instance(60, 4, 1, degree), evaluations=20_000)
-    found = [any(stages is end.stages for stages in added) for _, end in ends[1:]]
-    assert len(found) > 1
-    assert all(found) if is_combined else not added
-
-
-@pytest.mark.parametrize(("evaluations", "share"), [(1_000, 0.7), (40_000, 0.3)])
-def test_a_trial_too_short_for_cuts_does_not_decide(
-    monkeypatch, run, evaluations: int, share: float
-) -> None:
-    """On a graph where moves win, cuts get most of the time unless a longer trial has shown it."""
-    taken = []
-    take = memetic._Rest.take
-
-    def record(rest: memetic._Rest, fraction: float) -> tuple[Budget, int | None]:
-        taken.append(fraction)
-        return take(rest, fraction)
-
-    monkeypatch.setattr(memetic._Rest, "take", record)
-    sample = PipelineInstance(datasets()["regal-style"].load("erdos-renyi-1"), 8)
-    run(MEMETIC, sample, evaluations=evaluations)
-    assert taken[-1] == share
 
 
 def test_memetic_beats_evolution(run, random_instance) -> None:

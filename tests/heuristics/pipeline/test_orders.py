@@ -10,7 +10,6 @@ from selection import examples
 from boundmark.heuristics.pipeline.orders import (
     fewest_open_order,
     noisy_fewest_open_order,
-    noisy_own_order,
 )
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.catalog import methods
@@ -56,18 +55,6 @@ def test_noise_changes_what_tensors_count(instances, data, noise: float, seed: i
     assert (position[graph.dag.sources] < position[graph.dag.targets]).all()
     same = noisy_fewest_open_order(graph, 0.0, generator)
     assert same.tolist() == fewest_open_order(graph).tolist()
-
-
-@given(data=st.data(), noise=st.floats(0, 3), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=examples(50))
-def test_noise_delays_nodes_of_the_own_order(instances, data, noise: float, seed: int) -> None:
-    """Orders stay topological, and without noise it is the graph's own one."""
-    dag = data.draw(instances(max_nodes=8)).graph.dag
-    generator = np.random.default_rng(seed)
-    position = np.empty(dag.nodes, np.int64)
-    position[noisy_own_order(dag, noise, generator)] = np.arange(dag.nodes)
-    assert (position[dag.sources] < position[dag.targets]).all()
-    assert noisy_own_order(dag, 0.0, generator).tolist() == dag.topological_order.tolist()
 
 
 def training(layers: int, k: int) -> PipelineInstance:
