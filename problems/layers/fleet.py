@@ -15,12 +15,16 @@ from boundmark.problems.layers.chain import MOST_DEVICES
 # How many, perhaps groups of how many, and of what: a name, or a file with the name of its part.
 # A file whose own name begins like a number of devices is written with ``./`` before it.
 _NUMBER = r"(?:(\d{1,18})[xX])?"
-_ITEM = re.compile(rf"{_NUMBER}{_NUMBER}(\w[\w .-]*|.+\.(?:toml|json)(?::[^:]+)?)", re.IGNORECASE)
+_SIZE = r":[\d.]+\s?(?:GiB|MiB|GB|MB)"
+_NAME = rf"\w[\w .+()-]*(?:{_SIZE})?"
+_ITEM = re.compile(
+    rf"{_NUMBER}{_NUMBER}({_NAME}|.+\.(?:toml|json)(?::[^:]+)?(?:{_SIZE})?)", re.IGNORECASE
+)
 _FILE = re.compile(r"\.(toml|json)\b", re.IGNORECASE)
 
 EXPECTED = (
-    "devices such as '2xA100-80GB,4xA10' or '2xmy.toml:my-npu', '2x4xH100' for two groups of four, "
-    "and perhaps '@12.5' for 12.5 GB/s between kinds"
+    "devices such as '2xA100-80GB,4xA10' or '2xmy.toml:my-npu', '3090:9GiB' for what is left of "
+    "its memory, '2x4xH100' for two groups of four, and perhaps '@12.5' for 12.5 GB/s between kinds"
 )
 
 _GB = 1e9
