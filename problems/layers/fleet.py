@@ -214,9 +214,9 @@ def _grouped(item: _Item, tensor_parallel: int) -> _Item:
     number = item.number or 1
     if number % tensor_parallel:
         raise InvalidInputError(
-            f"devices have {quoted(item.text)}, and tensor_parallel is {tensor_parallel}; expected a "
-            f"multiple of {tensor_parallel} devices. Uneven tensor parallelism, over devices that "
-            "differ or with unequal parts, is not modelled: cut layers among them instead "
+            f"devices have {quoted(item.text)}, and tensor_parallel is {tensor_parallel}; expected "
+            f"a multiple of {tensor_parallel} devices. Uneven tensor parallelism, over devices "
+            "that differ or with unequal parts, is not modelled: cut layers among them instead "
             f"(tensor_parallel 1), or make groups of equal devices, such as '2x{tensor_parallel}x"
             f"{item.device.name}'."
         )
