@@ -406,7 +406,7 @@ def measure(session: nox.Session, commit: str, *options: str, code: str = "") ->
 def asv(session: nox.Session) -> None:
     """Time the hot code of this checkout, stored under its commit, and write the site of curves.
 
-    Pass options of `asv run`, e.g. `-- -b Slicing`, to choose.
+    Pass options of `asv run`, e.g. `-- -b Placements`, to choose.
     """
     install(session, "asv")
     measure(session, commit_of(session, "HEAD"), *session.posargs)
@@ -474,7 +474,7 @@ def gate(session: nox.Session) -> None:
 
 @nox.session(name="asv-compare")
 def asv_compare(session: nox.Session) -> None:
-    """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`, e.g. `-b Kahn`.
+    """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`.
 
     Each commit is checked out aside and measured by today's benchmarks, with today's dependencies.
     """

@@ -1,10 +1,15 @@
-"""Import of ONNX models: time and memory should grow with the number of nodes, and no faster."""
+"""Reading of models, and their costs: time and memory should grow with nodes, and no faster."""
 
 import tempfile
 from pathlib import Path
 
+import boundmark
+from boundmark.datasets import onnx_file
+from boundmark.problems.devices import find_device
+from boundmark.problems.roofline import operation_seconds
 
-class Import:
+
+class Onnx:
     """A chain of blocks as in image classifiers: a fifth of the nodes has weights."""
 
     params = (5_000, 20_000)
@@ -14,10 +19,6 @@ class Import:
     def setup(self, nodes: int) -> None:
         from onnx import TensorProto, helper
 
-        from boundmark.datasets import onnx_file
-
-        self.load = onnx_file.load
-        shape = [1, 16, 14, 14]
         operators, weights = [], []
         last = "x"
         for block in range(nodes // 5):
@@ -30,17 +31,13 @@ class Import:
                 helper.make_node("Transpose", [name[3]], [name[4]], perm=[0, 1, 3, 2]),
             ]
             # The values are left out, as if they were in a file of their own.
-            weights.append(
-                TensorProto(
-                    name=f"w{block}",
-                    dims=[16, 16, 3, 3],
-                    data_type=TensorProto.FLOAT,
-                    data_location=TensorProto.EXTERNAL,
-                )
-            )
+            kind, place = TensorProto.FLOAT, TensorProto.EXTERNAL
+            weight = TensorProto(name=f"w{block}", dims=[16, 16, 3, 3], data_type=kind)
+            weight.data_location = place
+            weights.append(weight)
             last = name[4]
         ends = [
-            helper.make_tensor_value_info(tensor, TensorProto.FLOAT, shape)
+            helper.make_tensor_value_info(tensor, TensorProto.FLOAT, [1, 16, 14, 14])
             for tensor in ("x", last)
         ]
         graph = helper.make_graph(operators, "chain", ends[:1], ends[1:], weights)
@@ -53,16 +50,23 @@ class Import:
         self.folder.cleanup()
 
     def time_load(self, nodes: int) -> None:
-        self.load(self.path)
+        onnx_file.load(self.path)
 
     def peakmem_load(self, nodes: int) -> None:
-        self.load(self.path)
+        onnx_file.load(self.path)
 
-    def track_bytes_a_node(self, nodes: int) -> float:
-        import tracemalloc
 
-        tracemalloc.start()
-        graph = self.load(self.path)
-        kept, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return kept / len(graph.operators)
+class Costs:
+    """A graph of training with 13,568 operators; calibrated costs put each into a class first."""
+
+    params = ("nvidia-h100", "nvidia-h100+calibrated")
+    param_names = ("device",)
+
+    def setup(self, device: str) -> None:
+        self.graph, self.device = (
+            boundmark.load("zoo/mt5-1.8b-training").source,
+            find_device(device),
+        )
+
+    def time_operation_seconds(self, device: str) -> None:
+        operation_seconds(self.graph, self.device)

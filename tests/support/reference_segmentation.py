@@ -1,24 +1,14 @@
 """The paper's segmentation of an order ([MTPP24], Algorithms 1, 4 and 5, Appendix B.2).
 
-Tests compare with it, and published speed ratios are measured against it. Hence it has what any
-careful implementation of the paper would have: rectangle updates of a
-two-dimensional Fenwick tree at its four corners, one O(n^2) pass that turns the tree into a table,
-a dynamic program that treats all stage counts of a prefix while the prefix's costs are in cache,
-inner loops that vectorise, and no more of the last layer than the one entry that is asked for.
-
-Run ``python -m boundmark.benchmarks.micro.reference_segmentation`` for a comparison with ours.
+Rectangle updates of a two-dimensional Fenwick tree at its four corners, one O(n^2) pass that turns
+the tree into a table, and a dynamic program that treats all stage counts of a prefix at a time.
 """
-
-import time
-from collections.abc import Callable, Sequence
-from statistics import median
 
 import numpy as np
 from numba import types
 
 from boundmark.heuristics.compiling import INTEGERS, compiled, internal
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph, kernel_graph
-from boundmark.heuristics.pipeline.slicegraph import has_segmentation, segment_order
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
@@ -168,53 +158,3 @@ def _normal(generator: np.random.Generator, nodes: int) -> IntArray:
 def reference_cost(instance: PipelineInstance, order: IntArray) -> int:
     """Return the cost that `segment_order` finds, by the paper's algorithm."""
     return int(reference_segmentation(order, kernel_graph(instance.graph), instance.k))
-
-
-def _milliseconds(function: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    function()
-    return 1000 * (time.perf_counter() - begin)
-
-
-def _row(family: str, nodes: int, k: int, repeats: int) -> str:
-    instance = PipelineInstance(random_graph(family, nodes, seed=1), k)
-    order = instance.graph.dag.topological_order
-    cost, _ = segment_order(instance, order)
-    if reference_cost(instance, order) != cost or has_segmentation(instance, order, cost - 1):
-        raise AssertionError(f"the algorithms disagree on {family}, n = {nodes}, k = {k}")
-    # In turn, so that whatever else the machine does burdens all three alike.
-    times = [
-        (
-            _milliseconds(lambda: reference_cost(instance, order)),
-            _milliseconds(lambda: segment_order(instance, order)),
-            _milliseconds(lambda: has_segmentation(instance, order, cost - 1)),
-        )
-        for _ in range(repeats)
-    ]
-    paper, ours, decision = (median(column) for column in zip(*times, strict=True))
-    return (
-        f"| {family} | {nodes} | {k} | {paper:.3f} | {ours:.3f} | {paper / ours:.1f} "
-        f"| {decision:.3f} | {paper / decision:.1f} |"
-    )
-
-
-def main(
-    nodes: Sequence[int] = (200, 1000, 2000),
-    stage_counts: Sequence[int] = (2, 3, 4, 8, 16, 32, 64),
-    repeats: int = 7,
-) -> None:
-    """Print a Markdown table of times and ratios, medians over repeats.
-
-    Both sides are compiled, run in this process in turn, single-threaded, and are called through
-    the same kind of entry. The results are compared as well.
-    """
-    print("| graph | n | k | paper (ms) | ours (ms) | ratio | `has_segmentation` (ms) | ratio |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for family in FAMILIES:
-        for count in nodes:
-            for k in stage_counts:
-                print(_row(family, count, k, repeats), flush=True)
-
-
-if __name__ == "__main__":
-    main()
