@@ -105,9 +105,9 @@ def _stated(folder: Path, sort: _Sort) -> dict[str, list[tuple[int, str, str]]]:
     for path in sorted(folder.glob("*.json")):
         document = read_document(folder, path.stem) or {}
         about, value = document.get("instance_sha256"), document.get(sort.field)
-        if isinstance(about, str) and isinstance(value, int):
-            one = (sort.sign * value, path.stem, str(document.get("payload_sha256", "")))
-            found.setdefault(about, []).append(one)
+        payload = document.get("payload_sha256", "")
+        if isinstance(about, str) and isinstance(value, int) and isinstance(payload, str):
+            found.setdefault(about, []).append((sort.sign * value, path.stem, payload))
     return found
 
 
@@ -156,17 +156,20 @@ class _Adding:
     def write(self) -> None:
         """Write documents, then the entries that name them; remove what nothing names any more."""
         root = self._library.directory
-        remove_partial_files(root, of_living=True)
-        for folder in FOLDERS:
-            make_folder(root / folder)
-            remove_partial_files(root / folder, of_living=True)
-        for sha256 in self._changed:
-            for name in self._entries[sha256].files:
-                self._copy(self._store.directory / name, root / name)
-        if self._changed:
-            self._library.write_entries(self._entries.values())
-        for path in self._library.unnamed(self._entries.values()):
-            path.unlink()
+        try:
+            remove_partial_files(root, of_living=True)
+            for folder in FOLDERS:
+                make_folder(root / folder)
+            for sha256 in self._changed:
+                for name in self._entries[sha256].files:
+                    self._copy(self._store.directory / name, root / name)
+            if self._changed:
+                self._library.write_entries(self._entries.values())
+            # With what killed writers have left.
+            for path in self._library.unnamed(self._entries.values()):
+                path.unlink()
+        except OSError as error:
+            raise StoreError(f"{root} cannot be written: {error}.") from error
 
     def _copy(self, source: Path, target: Path) -> None:
         """Copy a document that the results folder has, unless it is whole in the library."""
@@ -191,21 +194,20 @@ class _Adding:
         self, sort: _Sort, entry: Entry, digest: str, payload: str
     ) -> Mapping[str, Any] | None:
         """Return what an entry says of a document; None if the checker rejects it."""
-        root, path = self._store.directory, self._store.directory / sort.folder / f"{digest}.json"
-        name = f"{sort.folder}/{digest}.json"
-        files = [path, *([path.with_name(f"{payload}.json.gz")] if payload else [])]
+        root, name = self._store.directory, f"{sort.folder}/{digest}.json"
+        files = [name, *([f"{sort.folder}/{payload}.json.gz"] if payload else [])]
+        most = self._library.most_certificate_bytes
         try:
-            needed = sum(one.stat().st_size for one in files)
-            most = self._library.most_certificate_bytes
+            needed = sum((root / one).stat().st_size for one in files)
             if sort is CERTIFICATES and needed > most:
                 self.added.left_out[name] = f"it has {needed:,} bytes; expected at most {most:,}"
                 return None
             instance = checker.read_document(root / "instances" / f"{entry.instance_sha256}.json")
-            document = checker.read_document(path)
+            document = checker.read_document(root / name)
             start = time.monotonic()
             sort.check(instance, document)
             seconds = round(time.monotonic() - start, 1)
-        except (OSError, checker.Rejected) as error:
+        except (OSError, ValueError, checker.Rejected) as error:
             self.added.left_out[name] = f"the checker rejects it: {error}"
             return None
         found = {
