@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -173,7 +174,10 @@ def test_only_what_is_better_is_taken(weak: Path, finished_run: Path, tmp_path: 
 
 def killed_at(number: int, add: Callable[[], object]) -> bool:
     """Add in a process that is killed before it renames or removes its n-th file, if it does."""
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Of threads, none of which holds what the child needs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         try:
             left = iter(range(number))
