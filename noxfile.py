@@ -35,9 +35,6 @@ NIGHTS_KEPT = 30
 # How often BASE runs a suite: what depends on the clock is worse if it differs more than these do.
 REPEATS = 3
 
-# Each night checks one of so many parts of the library.
-LIBRARY_PARTS = 7
-
 # Those that `pyproject.toml` promises, the oldest first; `tests` takes whichever runs nox.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
@@ -312,9 +309,8 @@ def nightly(session: nox.Session) -> None:
     out, wrong = run_afresh(session, suite, "runs")
     base = BASELINES / f"{name_of(suite)}.parquet"
     history = NIGHTS / f"{base.stem}-history.parquet"
-    part = f"{dt.date.today().toordinal() % LIBRARY_PARTS + 1}/{LIBRARY_PARTS}"
-    if not went_well(session, "library", "verify", "--afresh", "--quiet", "--part", part):
-        wrong.append(f"part {part} of the library")
+    if not went_well(session, "verify", "--quiet", "library"):
+        wrong.append("verification of the library")
     thresholds = BASELINES / "thresholds.toml"
     compared = went_well(
         session, "compare", str(base), str(out), "--out", str(out),
@@ -365,9 +361,9 @@ def baseline(session: nox.Session) -> None:
 
 @nox.session
 def library(session: nox.Session) -> None:
-    """Let the checker see the library, all of it or a part: `-- --part 3/7`; see `--help`."""
+    """Let the checker see the library, and make every instance again from its data set."""
     install(session)
-    session.run("boundmark", "library", "verify", *(session.posargs or ["--sources"]))
+    session.run("boundmark", "verify", "--sources", "library")
 
 
 @nox.session
@@ -410,7 +406,7 @@ def measure(session: nox.Session, commit: str, *options: str, code: str = "") ->
 def asv(session: nox.Session) -> None:
     """Time the hot code of this checkout, stored under its commit, and write the site of curves.
 
-    Pass options of `asv run`, e.g. `-- -b Slicing`, to choose.
+    Pass options of `asv run`, e.g. `-- -b Placements`, to choose.
     """
     install(session, "asv")
     measure(session, commit_of(session, "HEAD"), *session.posargs)
@@ -478,7 +474,7 @@ def gate(session: nox.Session) -> None:
 
 @nox.session(name="asv-compare")
 def asv_compare(session: nox.Session) -> None:
-    """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`, e.g. `-b Kahn`.
+    """Compare the benchmarks of two commits: `-- A B`, then options of `asv run`.
 
     Each commit is checked out aside and measured by today's benchmarks, with today's dependencies.
     """

@@ -239,6 +239,19 @@ def only_writer(directory: Path) -> Iterator[ResultStore]:
 
     What the last writer has left must not change between opening and locking.
     """
+    with locked(directory):
+        yield ResultStore.create_or_open(directory)
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Be the only one who writes into a folder, which is made if need be.
+
+    Raises
+    ------
+    StoreError
+        If another process is writing, or the folder cannot be locked.
+    """
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = os.fdopen(open_regular(directory / ".lock", os.O_RDWR | os.O_CREAT), "r+")
@@ -251,9 +264,9 @@ def only_writer(directory: Path) -> Iterator[ResultStore]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             reason = (
-                "another run is writing to this folder; expected to be the only one"
+                "another command is writing to this folder; expected to be the only one"
                 if isinstance(error, BlockingIOError)
                 else f"the folder cannot be locked: {error.strerror}"
             )
             raise StoreError(f"{directory}: {reason}.") from error
-        yield ResultStore.create_or_open(directory)
+        yield

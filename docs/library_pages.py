@@ -6,6 +6,7 @@ links to the files of each entry, which are part of the site.
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from docutils import nodes
 from sphinx.errors import SphinxError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from boundmark.benchmarks.library.folder import Library
-from boundmark.benchmarks.library.tables import in_order, library_page, problem_sections
+from boundmark.benchmarks.library import Entry, Library
 from boundmark.problems.catalog import problems
 from boundmark.reports.pages.formats import html_tables
-from boundmark.reports.text import count
+from boundmark.reports.pages.page import Cell, Group, Section, Table
+from boundmark.reports.text import MISSING, count, integer, percent
 
 DOCS = Path(__file__).resolve().parent
 LIBRARY = DOCS.parent / "library"
@@ -32,35 +33,115 @@ FOREIGN = re.compile(
 )
 
 
+COLUMNS = (
+    "instance", "gap (%)", "cost", "bound", "nodes", "status", "solution by", "bound by", "since",
+    "payload",
+)  # fmt: skip
+
+LEAD = (
+    "Cost: of the best known solution, in ticks. Bound: the best certified one; no solution costs "
+    "less. Gap: cost over bound less one. Since: the day of the last improvement."
+)
+
+
 def write_pages(app: Any) -> None:
     """Write a page for each problem, and one that leads to them."""
-    library = Library.open(LIBRARY)
-    entries = in_order(library)
-    page = library_page(library, entries)
+    entries = Library.open(LIBRARY).entries()
+    by_problem = {
+        name: [one for one in entries if one.problem == name]
+        for name in problems()
+        if any(one.problem == name for one in entries)
+    }
     out = DOCS / PAGES
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    names = [one for one in problems() if any(entry.problem == one for entry in entries)]
-    lines = [f"# {page.title}", "", page.summary, "", *(f"- {one}" for one in page.findings), ""]
-    lines += ["```{toctree}", ":maxdepth: 1", "", *names, "```", ""]
+    lines = [
+        "# Best-known results",
+        "",
+        f"{count(len(entries), 'instance')}, {optimal(entries):,} of them proven optimal: "
+        "solutions and certificates for anybody to check, all under Apache-2.0.",
+        "",
+        *(f"- {finding(name, own)}" for name, own in by_problem.items()),
+        "",
+        "```{toctree}",
+        ":maxdepth: 1",
+        "",
+        *by_problem,
+        "```",
+        "",
+    ]
     (out / "index.md").write_text("\n".join(lines))
-    for name in names:
-        own = [entry for entry in entries if entry.problem == name]
-        made = html_tables(problem_sections(name, own, FILES))
+    for name, own in by_problem.items():
         lines = [
             f"# {name}: best-known results",
             "",
-            f"{count(len(own), 'instance')} of [{name}](../../problems/{name}.md). A file of proof "
-            "has an instance, the best known solution and the certificate of the bound, a line of "
-            "JSON each; `boundmark library fetch FILE --out DIR` unpacks them for the checker. "
-            "Heads of columns sort; below the table is the history of each instance.",
+            f"{count(len(own), 'instance')} of [{name}](../../problems/{name}.md). Names, costs "
+            "and bounds lead to the files of instance, solution and certificate; large "
+            "certificates have a file of payload to be stored beside them. `boundmark verify "
+            "INSTANCE SOLUTION CERTIFICATE` checks them. Heads of columns sort.",
             "",
             "```{raw} html",
-            made,
+            html_tables(
+                (Section("Best-known results", (table(own),), problem=name, is_open=True),)
+            ),
             "```",
             "",
         ]
         (out / f"{name}.md").write_text("\n".join(lines))
+
+
+def optimal(entries: Sequence[Entry]) -> int:
+    """Return how many entries are proven optimal."""
+    return sum(one.is_optimal for one in entries)
+
+
+def finding(problem: str, entries: Sequence[Entry]) -> str:
+    """Return how much is proven of a problem's instances, as a clause."""
+    gaps = [one.gap for one in entries if not one.is_optimal and one.gap is not None]
+    rest = f"; the largest gap of the others is {percent(max(gaps))} %" if gaps else ""
+    found = f"{count(len(entries), 'instance')}, {optimal(entries):,} proven optimal"
+    return f"{problem}: {found}{rest}"
+
+
+def table(entries: Sequence[Entry]) -> Table:
+    """Return a problem's table, with a group for each data set."""
+    groups = [
+        Group((), tuple(row(one) for one in entries if one.dataset == dataset), dataset)
+        for dataset in sorted({one.dataset for one in entries})
+    ]
+    return Table(
+        f"{entries[0].problem}: {count(len(entries), 'instance')}",
+        COLUMNS,
+        tuple(groups),
+        text_columns=1,
+        text_columns_right=5,
+        lead=LEAD,
+    )
+
+
+def row(entry: Entry) -> tuple[Cell, ...]:
+    """Return an entry's cells; what has a document leads to its file."""
+    return (
+        Cell(entry.label, href=f"{FILES}instances/{entry.instance_sha256}.json"),
+        Cell(percent(entry.gap)),
+        cell(entry.objective, f"solutions/{entry.solution_sha256}.json"),
+        cell(entry.bound, f"certificates/{entry.certificate_sha256}.json"),
+        Cell(integer(entry.nodes)),
+        Cell("optimal" if entry.is_optimal else "open"),
+        Cell(entry.objective_method or MISSING),
+        Cell(entry.bound_method or MISSING),
+        Cell(max(entry.objective_date, entry.bound_date)),
+        *(
+            (Cell("download", href=f"{FILES}certificates/{entry.payload_sha256}.json.gz"),)
+            if entry.payload_sha256
+            else (Cell(""),)
+        ),
+    )
+
+
+def cell(value: int | None, file: str) -> Cell:
+    """Return a value that leads to the file of its document."""
+    return Cell(MISSING) if value is None else Cell(integer(value), href=f"{FILES}{file}")
 
 
 def add_script(app: Any, page: str, template: str, context: Any, tree: Any) -> None:
@@ -76,7 +157,10 @@ def finish(app: Any, error: Exception | None) -> None:
         return
     out = Path(app.outdir)
     shutil.copytree(
-        LIBRARY, out / "library", dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md")
+        LIBRARY,
+        out / "library",
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns("README.md", ".lock"),
     )
     for path in out.rglob("*.html"):
         if found := FOREIGN.search(path.read_text()):

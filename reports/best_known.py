@@ -1,35 +1,26 @@
 """Records of the best known cost and bound of each instance, and who found them when.
 
-An instance is known by its hash. Records that come with the package are those of the library; their
-solutions and certificates are there, others stay in the results folder that they come from. A
-record has their hashes.
+An instance is known by its hash. Records are the library's entries, which come with the package;
+their solutions and certificates are in the library, and a record has the hashes of these.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from boundmark.problems.errors import StoreError
 from boundmark.reports.pages.page import Cell, Section, Table
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.parquet import as_frame, read_table
+from boundmark.reports.stored.parquet import as_frame
 from boundmark.reports.tables.rows import are_same, best_rows
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.tables.tasks import distinct_labels
 from boundmark.reports.text import count, integer
-
-VERSION_KEY = b"boundmark_best_known"
-VERSION = b"1"
 
 # One row per instance, in the order of `SORTED`.
 BestKnown: TypeAlias = pd.DataFrame
@@ -38,7 +29,7 @@ SORTED = ["problem", "dataset", "instance", "device", "instance_params", "instan
 
 _INSTANCE = ("instance_sha256", "problem", "dataset", "instance", "device", "instance_params")
 
-_FACTS = ("method", "version", "date")
+_FACTS = ("method", "date")
 
 SCHEMA = pa.schema(
     [
@@ -51,8 +42,7 @@ SCHEMA = pa.schema(
         pa.field("bound", pa.int64()),
         pa.field("certificate_sha256", pa.string()),
         *(pa.field(f"bound_{name}", pa.string()) for name in _FACTS),
-    ],
-    metadata={VERSION_KEY: VERSION},
+    ]
 )
 
 
@@ -87,86 +77,13 @@ class Improvements:
         return f"{' and '.join(found)} {verb} better than the best known." if found else ""
 
 
-def read_records(path: Path) -> BestKnown:
-    """Read records; there are none in a file that does not exist.
-
-    Raises
-    ------
-    StoreError
-        If the file is damaged, or of another version.
-    """
-    if not path.exists():
-        return as_frame(SCHEMA.empty_table())
-    try:
-        table = read_table(path)
-        # Texts that are not UTF-8 are read without a word.
-        table.validate(full=True)
-        names = table.schema.names
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        raise StoreError(f"{path} cannot be read as Parquet: {error}.") from error
-    found = (table.schema.metadata or {}).get(VERSION_KEY)
-    if found != VERSION or names != SCHEMA.names:
-        raise StoreError(
-            f"{path} holds no records of version {VERSION.decode()}; another version of boundmark "
-            "wrote it, or something else."
-        )
-    try:
-        return as_frame(table.cast(SCHEMA))
-    except (ValueError, pa.ArrowException) as error:
-        raise StoreError(f"{path} has a column of another type: {error}.") from error
-
-
-def write_records(path: Path, records: BestKnown) -> None:
-    """Create or replace a file of records.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be written.
-    """
-    table = pa.Table.from_pandas(records, schema=SCHEMA, preserve_index=False)
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", store_schema=True)
-    write_durably(path, sink.getvalue())
-
-
-# The library's entries, a line of JSON each; `hatch_build.py` makes it for packages.
-LIBRARY_RECORDS = "library_records.jsonl"
-
-
-@cache
-def library_entries() -> tuple[Mapping[str, Any], ...]:
-    """Return the entries of the checkout's library, or in a package those it was built with."""
-    # In a checkout, this folder and the library are side by side.
-    beside = Path(__file__).resolve().parents[1] / "library"
-    if (beside / "library.toml").is_file():
-        texts = [path.read_text() for path in sorted(beside.glob("*/*.json"))]
-    else:
-        texts = (files(__package__) / LIBRARY_RECORDS).read_text().splitlines()
-    return tuple(json.loads(text) for text in texts)
-
-
 @cache
 def shipped() -> BestKnown:
-    """Return the records that follow from the library.
-
-    Where a better bound is kept as a recipe, since its certificate is too large, it is the record.
-    """
-    rows = []
-    for entry in library_entries():
-        bounds = [entry[name] for name in ("bound", "beyond") if entry[name]]
-        best = max(bounds, key=lambda one: int(one["value"]), default=None)
-        row = {name: entry[name] for name in ("nodes", "edges", *_INSTANCE) if name in entry}
-        row["instance_params"] = json.dumps(entry["parameters"])
-        for value, digest, found in (
-            ("objective", "solution_sha256", entry["solution"]),
-            ("bound", "certificate_sha256", best),
-        ):
-            if found:
-                row[value], row[digest] = found["value"], found["sha256"]
-                facts = (found["method"], found["boundmark"], found["date"])
-                row |= {f"{value}_{name}": fact for name, fact in zip(_FACTS, facts, strict=True)}
-        rows.append(row)
+    """Return the records of the library's entries, which packages come with, too."""
+    # In a checkout as in a package, `library` is beside the folder of this layer.
+    path = Path(__file__).resolve().parents[1] / "library" / "entries.jsonl"
+    entries = map(json.loads, path.read_text().splitlines())
+    rows = [one | {"instance_params": json.dumps(one["parameters"])} for one in entries]
     return _ordered(as_frame(pa.Table.from_pylist(rows, schema=SCHEMA)))
 
 
@@ -178,7 +95,6 @@ def of_results(results: pd.DataFrame) -> BestKnown:
     results
         As `checked_results` returns them.
     """
-    ours = version("boundmark")
     rows = results.assign(device=results["device"].fillna(""))
     records = rows.drop_duplicates("instance_sha256").set_index("instance_sha256")
     records = records[[*_INSTANCE[1:], "nodes", "edges"]]
@@ -190,38 +106,8 @@ def of_results(results: pd.DataFrame) -> BestKnown:
         records[value] = best[column]
         records[digest] = best[digest]
         records[f"{value}_method"] = best["method"]
-        records[f"{value}_version"] = pd.Series(ours, index=best.index)
         records[f"{value}_date"] = best["started_at"].dt.strftime("%Y-%m-%d")
     return _ordered(records.reset_index())
-
-
-def merged(known: BestKnown, found: BestKnown) -> BestKnown:
-    """Return the better of two records of each instance; of equal values, the one known.
-
-    Raises
-    ------
-    StoreError
-        If a cost is below a bound, so that one of the two is wrong.
-    """
-    both = pd.concat([known, found], ignore_index=True)
-    best = both.drop_duplicates("instance_sha256").set_index("instance_sha256")
-    for value, digest, ascending in (
-        ("objective", "solution_sha256", True),
-        ("bound", "certificate_sha256", False),
-    ):
-        columns = [value, digest, *(f"{value}_{name}" for name in _FACTS)]
-        having = both[both[value].notna()].sort_values(value, ascending=ascending, kind="stable")
-        chosen = having.drop_duplicates("instance_sha256").set_index("instance_sha256")[columns]
-        best = best.drop(columns=columns).join(chosen)
-    wrong = best[(best["objective"] < best["bound"]).fillna(False).astype(bool)]
-    if len(wrong):
-        row = wrong.iloc[0]
-        raise StoreError(
-            f"instance {row['dataset']}/{row['instance']} {row['instance_params']}: a cost of "
-            f"{row['objective']} ({row['objective_method']}) is below a bound of {row['bound']} "
-            f"({row['bound_method']}); one of the two is wrong, so nothing is recorded."
-        )
-    return _ordered(best.reset_index())
 
 
 def improvements(known: BestKnown, found: BestKnown) -> Improvements:

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what was rejected.")
 def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet: bool) -> None:
-    """Check all documents and rows of results folders, or files.
+    """Check all documents and rows of results folders, of the library, or files.
 
     The exit code is 0 only if all are accepted. In a results folder, every cost and bound that a
-    row states must follow from the folder's instances, solutions and certificates. With a single
-    file, name its instance too, unless that lies where a results folder keeps it.
+    row states must follow from the folder's instances, solutions and certificates, and so must
+    every line of the library. With a single file, name its instance too, unless that lies where a
+    results folder keeps it.
 
     Names of data sets, devices and methods are not checked; --sources checks those of instances.
     Whether rows are gone or were exchanged, only a manifest tells.
@@ -48,7 +49,10 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
         check_files,
         check_folder,
         check_sources,
+        check_stated_sources,
     )
+    from boundmark.benchmarks.library.folder import FACTS, Library
+    from boundmark.benchmarks.library.verifying import check_library, sources_of
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.stored.file_cache import Accepted
     from boundmark.reports.stored.manifest import differences, read_manifest
@@ -59,7 +63,12 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
     accepted = Accepted()
     verdicts: list[Verdict] = []
     for path in paths:
-        if path.is_dir():
+        if (path / FACTS).exists():
+            verdicts.extend(check_library(path, accepted))
+            if sources:
+                rows = sources_of(Library.open(path).entries())
+                verdicts.extend(check_stated_sources(str(path), rows))
+        elif path.is_dir():
             verdicts.extend(check_folder(path, accepted))
             if sources:
                 verdicts.extend(check_sources(path))

@@ -74,10 +74,6 @@ if TYPE_CHECKING:
     "for example 'onnx-light/resnet50 k=8 share'. May be repeated: one of them has to match.",
 )  # fmt: skip
 @click.option(
-    "--update-best", metavar="FILE", type=FILE,
-    help="Add the best cost and bound of each instance to this Parquet file of records.",
-)  # fmt: skip
-@click.option(
     "--manifest", metavar="FILE", type=FILE,
     help="At the end, write the SHA-256 of each file of the folder to FILE, which `boundmark "
     "verify --manifest` checks; print the hash of FILE, to be published.",
@@ -97,7 +93,6 @@ def run(
     rerun: tuple[str, ...],
     dry_run: bool,
     patterns: tuple[str, ...],
-    update_best: Path | None,
     manifest: Path | None,
     fail_on: tuple[str, ...],
     quiet: bool,
@@ -113,12 +108,8 @@ def run(
     from boundmark.benchmarks.runner import Planning, Wanted, run_collection
     from boundmark.benchmarks.suite_file import load_collection
     from boundmark.benchmarks.terminal import echo
-    from boundmark.reports.best_known import read_records
     from boundmark.reports.stored.manifest import write_manifest
 
-    if update_best is not None:
-        # A file that cannot be updated is better known now than after hours.
-        read_records(update_best)
     wanted = Wanted(retry, patterns, rerun)
     try:
         chosen = load_collection(suite, small=small)
@@ -136,7 +127,7 @@ def run(
             memory_gib=memory_limit,
             console=progress_console(quiet),
         )
-        lines = [*_wrong_claims(out), *_records(out, update_best, quiet)]
+        lines = [*_wrong_claims(out), *_records(out, quiet)]
         if manifest is not None:
             lines.append(f"manifest: {manifest}, sha256 {write_manifest(out, manifest)}")
     except KeyboardInterrupt:
@@ -230,47 +221,29 @@ def _wrong_claims(directory: Path) -> list[str]:
     return lines
 
 
-def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
-    """Return sentences about best-known results, and update a file of them if asked.
+def _records(directory: Path, quiet: bool) -> list[str]:
+    """Return a sentence about results better than the best known, if there are any.
 
-    Only what the checker accepts is recorded or told of, whatever the folder held before this run.
+    Only what the checker accepts is told of, whatever the folder held before this run.
     """
-    from boundmark.reports.best_known import (
-        improvements,
-        merged,
-        of_results,
-        read_records,
-        shipped,
-        write_records,
-    )
+    from boundmark.reports.best_known import improvements, of_results, shipped
     from boundmark.reports.stored.checked_results import checked_results, supported_results
     from boundmark.reports.stored.store import ResultStore
 
     store = ResultStore.open(directory)
-    if path is None:
-        # A folder's checks take minutes; nothing depends on them where nothing claims a record.
-        supported = supported_results(store, with_traces=False)
-        stated = supported.results
-        if stated.empty or not improvements(shipped(), of_results(stated)).sentence:
-            print_left_out(supported.unsupported)
-            return []
+    # A folder's checks take minutes; nothing depends on them where nothing claims a record.
+    supported = supported_results(store, with_traces=False)
+    stated = supported.results
+    if stated.empty or not improvements(shipped(), of_results(stated)).sentence:
+        print_left_out(supported.unsupported)
+        return []
     with check_progress(quiet) as on_check:
         checked = checked_results(store, with_traces=False, on_check=on_check)
     print_left_out(checked.unsupported)
-    results = checked.results
-    if results.empty:
+    if checked.results.empty:
         return []
-    found = of_results(results)
-    lines = [improvements(shipped(), found).sentence]
-    if path is not None:
-        known = read_records(path)
-        change = improvements(known, found)
-        write_records(path, merged(known, found))
-        lines.append(
-            f"{path}: {change.added} instances added, {len(change.solutions)} costs and "
-            f"{len(change.bounds)} bounds improved of {change.known} known"
-        )
-    return [line for line in lines if line]
+    sentence = improvements(shipped(), of_results(checked.results)).sentence
+    return [sentence] if sentence else []
 
 
 @click.command()

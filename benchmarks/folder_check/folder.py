@@ -50,7 +50,7 @@ def check_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[
     documents = Documents()
     yield from check_documents(directory, documents)
     if accepted is not None:
-        _remember(documents, accepted)
+        remember(documents, accepted)
     yield from check_labels(store.labels, documents.instances)
     yield from check_machines(store, documents.environments)
     by_task = dict(iter(traces.groupby("task_id")))
@@ -65,7 +65,7 @@ def check_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[
         yield Verdict(f"{directory}: {label}", reason)
 
 
-def _remember(documents: Documents, accepted: Accepted) -> None:
+def remember(documents: Documents, accepted: Accepted) -> None:
     """Add the accepted solutions and certificates of problems that the checker itself knows."""
     solutions, certificates = documents.solutions.accepted, documents.certificates.accepted
     names = {f"solutions/{digest}.json": one.instance_sha256 for digest, one in solutions.items()}

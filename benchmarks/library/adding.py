@@ -1,25 +1,23 @@
-"""Add to the library the results of a folder that are better than its own."""
+"""Add to the library the solutions and certificates of a results folder that are better."""
 
-import json
+import datetime as dt
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from boundmark.benchmarks.library.entry import Entry, Find, What
-from boundmark.benchmarks.library.folder import FACTS, Library, packed
-from boundmark.problems.errors import InvalidInputError, StoreError
-from boundmark.problems.files import decompressed, read_regular
-from boundmark.problems.json_documents import sha256_hex
+from boundmark.benchmarks.answer import GIVEN
+from boundmark.benchmarks.library.folder import FACTS, FOLDERS, Entry, Library
+from boundmark.benchmarks.storing import locked
+from boundmark.bounds import checker
+from boundmark.problems.catalog import problems
+from boundmark.problems.errors import BoundmarkError, StoreError, find
+from boundmark.problems.files import read_regular
 from boundmark.problems.labels import read_labels
-from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
-from boundmark.reports.stored.checking import check_documents
-from boundmark.reports.stored.store import ResultStore, read_json
-from boundmark.reports.tables.rows import best_rows
-from boundmark.reports.text import count, size
+from boundmark.reports.stored.durable import make_folder, remove_partial_files, write_durably
+from boundmark.reports.stored.store import ResultStore, read_document
+from boundmark.reports.text import count
 
 
 @dataclass
@@ -32,332 +30,226 @@ class Added:
         Those that the library did not have.
     solutions, bounds
         Those whose cost or bound is better than the library's.
-    recipes
-        Those with a better bound whose certificate is too large to be kept.
-    again
-        Those of which the library has a recipe, and the folder a certificate of an equal bound.
-    same
-        How many of these certificates have the hash that the library says.
-    renewed
-        Those whose solution or bound was found by code that was not committed, and now has an equal
-        one of committed code in its place.
-    refused
-        Instances of data sets that the library does not show, by data set.
+    mended
+        Those whose solution or certificate the library named and did not have whole.
+    left_out
+        Documents and instances that would have been added, and why they are not.
     """
 
     instances: list[str] = field(default_factory=list)
     solutions: list[str] = field(default_factory=list)
     bounds: list[str] = field(default_factory=list)
-    recipes: list[str] = field(default_factory=list)
-    again: list[str] = field(default_factory=list)
-    same: int = 0
-    renewed: list[str] = field(default_factory=list)
-    refused: dict[str, int] = field(default_factory=dict)
+    mended: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:
         """Return what was added as sentences."""
-        lines = [
+        return [
             f"{count(len(self.instances), 'instance')} added; "
             f"{count(len(self.solutions), 'solution')} and {count(len(self.bounds), 'bound')} "
-            "better than the library's"
+            "better than the library's",
+            *(f"mended: {what}" for what in self.mended),
+            *(f"left out: {what}: {why}" for what, why in self.left_out.items()),
         ]
-        if self.recipes:
-            lines.append(
-                f"{count(len(self.recipes), 'better bound')} by recipe, since certificates are too "
-                "large to be kept"
-            )
-        if self.again:
-            lines.append(
-                f"{count(len(self.again), 'certificate')} by recipe made again, "
-                f"{self.same} of them with the same hash"
-            )
-        if self.renewed:
-            lines.append(
-                f"{count(len(self.renewed), 'result')} of code that was not committed replaced by "
-                "equal ones of committed code"
-            )
-        lines += [
-            f"left out: {count(number, 'instance')} of {name}, which {FACTS} does not list"
-            for name, number in self.refused.items()
-        ]
-        return lines
 
 
-@dataclass
-class _Change:
-    """An entry that becomes better, with all documents that it may name."""
+@dataclass(frozen=True)
+class _Sort:
+    """A sort of documents: folder, fields of hash and value, sign of the latter, and checker."""
 
-    entry: Entry
-    documents: dict[str, bytes]
+    folder: str
+    hash_field: str
+    field: str
+    sign: int
+    check: Callable[[dict[str, Any], dict[str, Any]], Any]
 
 
-def add_results(
-    library: Library,
-    directory: Path,
-    by: str,
-    *,
-    is_trial: bool = False,
-    on_check: Callable[[Checks], None] = ignore,
-) -> Added:
-    """Add the solutions and bounds of a results folder that are better than the library's.
+SOLUTIONS = _Sort("solutions", "solution_sha256", "objective", 1, checker.check_solution)
+CERTIFICATES = _Sort("certificates", "certificate_sha256", "bound", -1, checker.check_certificate)
 
-    The checker sees each of them first. Either all are added or, after an error, none.
+
+def add_results(library: Library, directory: Path, *, is_trial: bool = False) -> Added:
+    """Add the solutions and certificates of a results folder that are better than the library's.
+
+    The checker sees each of them first. After an error, nothing is added; and whenever the process
+    is killed, the library has all documents that its entries name.
 
     Parameters
     ----------
-    by
-        Who adds them: one of the library's contributors.
     is_trial
         Whether to write nothing.
 
     Raises
     ------
     InvalidInputError
-        If `by` has not agreed to the library's licence, or an entry is damaged.
+        If a line of the library is damaged.
     StoreError
-        If the folder holds no results, a cost is below a bound, the library would be too large, or
-        what is better was found by code that was not committed.
+        If the folder holds no results, one is damaged, a cost is below a bound, or another process
+        is writing to the library.
     """
-    if by not in library.facts.contributors:
-        raise InvalidInputError(
-            f"{by!r} has not agreed that what is added is under {library.facts.licence}; expected "
-            f"a line for them under [contributors] in {library.directory / FACTS}."
-        )
     store = ResultStore.open(directory)
-    results = checked_results(store, with_traces=False, on_check=on_check).results
-    adding = _Adding(library, store, by)
-    for dataset, own in results.groupby("dataset"):
-        if dataset not in library.facts.datasets:
-            adding.added.refused[str(dataset)] = own["instance_sha256"].nunique()
-    results = results[results["dataset"].isin(list(library.facts.datasets))]
-    for what in _COLUMNS:
-        best = best_rows(results, _COLUMNS[what][0], highest=what == "bound")
-        for row in best.sort_values(["problem", "dataset", "instance"]).to_dict("records"):
-            if adding.consider(what, row):
-                own = results[results["instance_sha256"] == row["instance_sha256"]]
-                adding.consider_smaller(own[own[BOUND].notna()])
-    adding.check_budget()
-    if not is_trial:
-        for change in adding.changes.values():
-            library.write(change.entry, change.documents)
+    with locked(library.directory):
+        adding = _Adding(library, store)
+        for sort in (SOLUTIONS, CERTIFICATES):
+            for digest, stated in _stated(directory / sort.folder, sort).items():
+                adding.consider(sort, digest, stated)
+        if not is_trial:
+            adding.write()
     return adding.added
 
 
-BOUND = "bound_certified"
-
-# Columns of a row with the value and with the hash of its document.
-_COLUMNS: Mapping[What, tuple[str, str]] = {
-    "solution": ("objective", "solution_sha256"),
-    "bound": (BOUND, "certificate_sha256"),
-}
+def _stated(folder: Path, sort: _Sort) -> dict[str, list[tuple[int, str, str]]]:
+    """Return signed value, hash and payload's hash of all documents, by instance."""
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for path in sorted(folder.glob("*.json")):
+        document = read_document(folder, path.stem) or {}
+        about, value = document.get("instance_sha256"), document.get(sort.field)
+        payload = document.get("payload_sha256", "")
+        if isinstance(about, str) and isinstance(value, int) and isinstance(payload, str):
+            found.setdefault(about, []).append((sort.sign * value, path.stem, payload))
+    return found
 
 
 class _Adding:
-    """Collects the changes that rows of results make to the library."""
+    """Collects what the documents of a results folder change in the library."""
 
-    def __init__(self, library: Library, store: ResultStore, by: str) -> None:
-        self._library, self._store, self._by = library, store, by
-        self._environment = cache(self._read_environment)
+    def __init__(self, library: Library, store: ResultStore) -> None:
+        self._library, self._store = library, store
+        self._entries = {one.instance_sha256: one for one in library.entries()}
+        self._changed: set[str] = set()
         self.added = Added()
-        self.changes: dict[str, _Change] = {}
 
-    def consider(self, what: What, row: Mapping[Any, Any]) -> bool:
-        """Take the solution or bound of a row if it is better than the known one.
-
-        Returns
-        -------
-        Whether it is a bound that is better and too large to be kept, so that one less good may be.
-        """
-        change = self._change_of(row)
-        value, digest = int(row[_COLUMNS[what][0]]), str(row[_COLUMNS[what][1]])
-        entry, label = change.entry, change.entry.label
-        beyond = entry.beyond if what == "bound" else None
-        if beyond is not None and beyond.value == value:
-            self.added.again.append(label)
-            self.added.same += beyond.sha256 == digest
-        known: Find | None = getattr(entry, what)
-        if known is not None and value == known.value and not known.is_of_committed_code:
-            self._renew(what, change, row)
-            return False
-        if known is not None and not _is_better(what, value, known.value):
-            return False
-        documents = self._documents(what, digest)
-        find = self._find(row, value, [*documents])
-        most = self._library.facts.most_certificate_bytes
-        is_large = what == "bound" and len(packed([*documents.values()])) > most
-        if is_large and beyond is not None and value <= beyond.value:
-            return True
-        better = entry.improved("beyond" if is_large else what, find)
-        try:
-            better.check_order()
-        except InvalidInputError as error:
-            raise StoreError(f"{error} Nothing is added.") from error
-        if not is_large:
-            change.documents |= documents
-        self.changes[entry.instance_sha256] = _Change(better, change.documents)
-        if is_large:
-            self.added.recipes.append(label)
-        else:
-            (self.added.solutions if what == "solution" else self.added.bounds).append(label)
-        return is_large
-
-    def _renew(self, what: What, change: _Change, row: Mapping[Any, Any]) -> None:
-        """Put an equally good result in the place of one that nobody can find again."""
-        documents = self._documents(what, str(row[_COLUMNS[what][1]]))
-        most = self._library.facts.most_certificate_bytes
-        if what == "bound" and len(packed([*documents.values()])) > most:
+    def consider(self, sort: _Sort, sha256: str, stated: list[tuple[int, str, str]]) -> None:
+        """Take the best document about an instance that is accepted, if the known one is worse."""
+        entry = self._entries.get(sha256) or self._new_entry(sha256)
+        if entry is None:
             return
-        find = self._find(row, int(row[_COLUMNS[what][0]]), [*documents])
-        entry = change.entry.renewed(what, find)
-        self.changes[entry.instance_sha256] = _Change(entry, change.documents | documents)
-        self.added.renewed.append(entry.label)
-
-    def consider_smaller(self, rows: pd.DataFrame) -> None:
-        """Take the best bound of an instance whose certificate may be kept, if it is better.
-
-        Parameters
-        ----------
-        rows
-            Those with a certified bound of one instance; the checker has not seen all of them.
-        """
-        most = self._library.facts.most_certificate_bytes
-        ordered = rows.sort_values(BOUND, ascending=False, kind="stable")
-        for row in ordered.drop_duplicates("certificate_sha256").to_dict("records"):
-            known = self._change_of(row).entry.bound
-            if known is not None and int(row[BOUND]) <= known.value:
+        known: int | None = getattr(entry, sort.field)
+        named = getattr(entry, sort.hash_field)
+        is_broken = known is not None and not self._has_whole(entry, sort)
+        # Of equally good ones, the one that the entry names.
+        for signed, digest, payload in sorted(stated, key=lambda one: (one[0], one[1] != named)):
+            if known is not None and not is_broken and signed >= sort.sign * known:
                 return
-            digest = str(row["certificate_sha256"])
-            if len(packed([*self._documents("bound", digest).values()])) > most:
-                continue
-            pair = (str(row["instance_sha256"]), f"certificates/{digest}.json")
-            ((_, verdict),) = check_documents(self._store.directory, [pair])
-            if verdict.reason is None:
-                self.consider("bound", row)
-                return
-
-    def check_budget(self) -> None:
-        """Raise `StoreError` if the library would have more bytes than it may."""
-        bytes_after = self._library.size
-        for change in self.changes.values():
-            lines = [change.documents[name] for name in dict.fromkeys(change.entry.documents)]
-            bytes_after += len(packed(lines)) + len(change.entry.to_text().encode())
-            bytes_after -= self._library.size_of(change.entry)
-        most = self._library.facts.most_bytes
-        if bytes_after > most:
+            found = self._accepted(sort, entry, digest, payload)
+            if found is not None:
+                break
+        else:
+            return
+        better = entry if digest == named else replace(entry, **found)
+        if better.objective is not None and better.bound and better.objective < better.bound:
             raise StoreError(
-                f"the library would have {size(bytes_after)}; expected at most {size(most)}, so "
-                "nothing is added."
+                f"instance {entry.label}: a cost of {better.solution_words} is below a bound of "
+                f"{better.bound_words}; one of them is wrong. Nothing is added."
             )
+        if sha256 not in self._entries:
+            self.added.instances.append(entry.label)
+        if is_broken:
+            self.added.mended.append(f"{entry.label}, whose file in {sort.folder}/ was not whole")
+        else:
+            listed = self.added.solutions if sort is SOLUTIONS else self.added.bounds
+            listed.append(entry.label)
+        self._entries[sha256] = better
+        self._changed.add(sha256)
 
-    def _change_of(self, row: Mapping[Any, Any]) -> _Change:
-        """Return the entry of a row's instance as it will be; a new one if there is none."""
-        digest = str(row["instance_sha256"])
-        if digest in self.changes:
-            return self.changes[digest]
-        known = self._library.find(str(row["problem"]), digest)
-        if known is not None:
-            return _Change(known, self._library.documents(known))
-        instance = _line(self._store.instances / f"{digest}.json", digest)
-        labels = self._labels(row)
-        entry = Entry(
-            problem=str(row["problem"]),
-            dataset=str(row["dataset"]),
-            instance=str(row["instance"]),
-            device="" if pd.isna(row["device"]) else str(row["device"]),
-            parameters=json.loads(row["instance_params"]),
-            instance_sha256=digest,
-            labels_sha256=sha256_hex(labels.decode()) if labels else "",
-            nodes=int(row["nodes"]),
-            edges=int(row["edges"]),
-            solution=None,
-            bound=None,
-        )
-        documents = {digest: instance}
-        if labels:
-            documents[entry.labels_sha256] = labels
-        self.added.instances.append(entry.label)
-        return _Change(entry, documents)
-
-    def _labels(self, row: Mapping[Any, Any]) -> bytes:
-        """Return the stored names of an instance's nodes; nothing if there are none."""
-        digest = str(row["instance_sha256"])
-        path = self._store.labels / f"{digest}.json"
+    def write(self) -> None:
+        """Write documents, then the entries that name them; remove what nothing names any more."""
+        root = self._library.directory
         try:
-            read_labels(
-                path, problem=str(row["problem"]), instance_sha256=digest, nodes=int(row["nodes"])
-            )
-            content = read_regular(path)
-        except (InvalidInputError, OSError):
-            return b""
-        return content if b"\n" not in content else b""
+            remove_partial_files(root, of_living=True)
+            for folder in FOLDERS:
+                make_folder(root / folder)
+            for sha256 in self._changed:
+                for name in self._entries[sha256].files:
+                    self._copy(self._store.directory / name, root / name)
+            if self._changed:
+                self._library.write_entries(self._entries.values())
+            # With what killed writers have left.
+            for path in self._library.unnamed(self._entries.values()):
+                path.unlink()
+        except OSError as error:
+            raise StoreError(f"{root} cannot be written: {error}.") from error
 
-    def _documents(self, what: What, digest: str) -> dict[str, bytes]:
-        """Return the solution, or the certificate and its payload, by hash."""
-        folder = self._store.solutions if what == "solution" else self._store.certificates
-        document = _line(folder / f"{digest}.json", digest)
-        found = {digest: document}
-        payload = json.loads(document).get("payload_sha256")
-        if payload is not None:
-            path = folder / f"{payload}.json.gz"
-            found[payload] = _own(path, decompressed(read_regular(path)), payload)
+    def _copy(self, source: Path, target: Path) -> None:
+        """Copy a document that the results folder has, unless it is whole in the library."""
+        if not source.exists() or (target.exists() and target.parent.name == "labels"):
+            return
+        content = read_regular(source)
+        if not target.exists() or target.read_bytes() != content:
+            write_durably(target, content)
+
+    def _has_whole(self, entry: Entry, sort: _Sort) -> bool:
+        """Whether the library has an entry's document of a sort, and what it is about."""
+        root, named = self._library.directory, (sort.folder, "instances")
+        try:
+            for name in entry.files:
+                if name.startswith(named) and name.endswith(".json"):
+                    checker.read_document(root / name)
+        except checker.Rejected:
+            return False
+        return (root / "labels" / f"{entry.instance_sha256}.json").exists()
+
+    def _accepted(
+        self, sort: _Sort, entry: Entry, digest: str, payload: str
+    ) -> Mapping[str, Any] | None:
+        """Return what an entry says of a document; None if the checker rejects it."""
+        root, name = self._store.directory, f"{sort.folder}/{digest}.json"
+        files = [name, *([f"{sort.folder}/{payload}.json.gz"] if payload else [])]
+        most = self._library.most_certificate_bytes
+        try:
+            needed = sum((root / one).stat().st_size for one in files)
+            if sort is CERTIFICATES and needed > most:
+                self.added.left_out[name] = f"it has {needed:,} bytes; expected at most {most:,}"
+                return None
+            instance = checker.read_document(root / "instances" / f"{entry.instance_sha256}.json")
+            document = checker.read_document(root / name)
+            start = time.monotonic()
+            sort.check(instance, document)
+            seconds = round(time.monotonic() - start, 1)
+        except (OSError, ValueError, checker.Rejected) as error:
+            self.added.left_out[name] = f"the checker rejects it: {error}"
+            return None
+        found = {
+            sort.field: document[sort.field],
+            sort.hash_field: digest,
+            f"{sort.field}_method": document.get("producer") or GIVEN,
+            f"{sort.field}_date": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d"),
+        }
+        if sort is CERTIFICATES:
+            found |= {"payload_sha256": payload, "check_seconds": seconds}
         return found
 
-    def _find(self, row: Mapping[Any, Any], value: int, digests: list[str]) -> Find:
-        record = self._environment(str(row["environment_sha256"]))
-        commit = commit_of(record)
-        if commit.endswith("+"):
-            raise StoreError(
-                f"{self._store.directory}: {row['dataset']}/{row['instance']} was treated by code "
-                f"with changes since commit {commit[:12].rstrip('+')} that were not committed, so "
-                "that nobody can do it again; commit them, run the suite into a new folder, and "
-                "add that. Nothing is added."
-            )
-        return Find(
-            value=value,
-            sha256=digests[0],
-            payload_sha256=digests[1] if digests[1:] else "",
-            method=str(row["method"]),
-            method_version=int(row["method_version"]),
-            params=json.loads(row["params"]),
-            seed=int(row["seed"]),
-            time_limit_seconds=float(row["time_limit_seconds"]),
-            memory_limit_bytes=int(row["memory_limit_bytes"]),
-            threads=int(row["threads"]),
-            check_seconds=round(float(row["verify_seconds"]), 1),
-            boundmark=str(record.get("libraries", {}).get("boundmark", "")),
-            commit=commit,
-            date=row["started_at"].strftime("%Y-%m-%d"),
-            by=self._by,
-        )
-
-    def _read_environment(self, digest: str) -> Mapping[str, Any]:
+    def _new_entry(self, sha256: str) -> Entry | None:
+        """Return an entry without results; None if the instance cannot be in the library."""
         try:
-            record = read_json(self._store.environments / f"{digest}.json")
-        except (FileNotFoundError, StoreError):
-            return {}
-        return record if isinstance(record, dict) else {}
-
-
-def commit_of(record: Mapping[str, Any]) -> str:
-    """Return the commit in a record of a run's environment, as `Find` has it."""
-    commit = str(record.get("commit") or "")
-    return commit + "+" * bool(commit and record.get("dirty"))
-
-
-def _is_better(what: What, value: int, known: int) -> bool:
-    return value < known if what == "solution" else value > known
-
-
-def _line(path: Path, digest: str) -> bytes:
-    try:
-        return _own(path, read_regular(path), digest)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _own(path: Path, content: bytes, digest: str) -> bytes:
-    """Return a document that has the hash that names it and is a line of text."""
-    if sha256_hex(content.decode(errors="replace")) != digest or b"\n" in content:
-        raise StoreError(f"{path} was changed; expected the content with the hash that names it.")
-    return content
+            document = read_document(self._store.instances, sha256)
+            if document is None:
+                raise StoreError("the folder lacks the instance.")
+            problem = find("problem", document.get("problem"), problems())
+            instance = problem.instance_from_json(document)
+            labels = read_labels(
+                self._store.labels / f"{sha256}.json",
+                problem=problem.name,
+                instance_sha256=sha256,
+                nodes=instance.nodes,
+            )
+        except BoundmarkError as error:
+            self.added.left_out[f"instance {sha256[:12]}"] = str(error)
+            return None
+        dataset, _, member = labels.source.partition("/")
+        if dataset not in self._library.datasets:
+            self.added.left_out[labels.source] = (
+                f"{FACTS} does not list {dataset or 'its data set'}"
+            )
+            return None
+        return Entry(
+            problem=problem.name,
+            dataset=dataset,
+            instance=member,
+            device=labels.device,
+            parameters=dict(sorted(instance.parameters.items())),
+            instance_sha256=sha256,
+            nodes=instance.nodes,
+            edges=instance.edges,
+        )

@@ -1,55 +1,125 @@
-"""The library as a folder: two files for each instance, and facts about the whole.
+"""The library as a folder: documents as results folders keep them, and a line for each instance.
 
-`PROBLEM/NAME.json` is the entry: who found what, as text that shows changes line by line.
-`PROBLEM/NAME.jsonl.gz` has the documents, a line each and known by their hashes: the instance, the
-names of its nodes, the solution, the certificate and its payload.
+`instances/`, `labels/`, `solutions/` and `certificates/` are those of a results folder, and a line
+of `entries.jsonl` names the best solution and bound of an instance. Documents are written before
+the lines that name them and removed after these, so that a writer may be killed at any moment.
 """
 
-import datetime as dt
-import gzip
+import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.library.entry import DIGITS, Entry, Find
 from boundmark.problems.errors import InvalidInputError, StoreError, quoted
-from boundmark.problems.files import decompressed, naming, read_regular
-from boundmark.problems.json_documents import json_object, sha256_hex, toml_table
-from boundmark.reports.stored.durable import make_folder, write_durably
-
-FORMAT = "boundmark-library/1"
+from boundmark.problems.files import naming, read_regular
+from boundmark.problems.json_documents import json_object, toml_table
+from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.text import natural_order
 
 # Where the library is if it is not beside the code; empty for none.
 VARIABLE = "BOUNDMARK_LIBRARY"
 
 FACTS = "library.toml"
+ENTRIES = "entries.jsonl"
+FOLDERS = ("instances", "labels", "solutions", "certificates")
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The contents of `library.toml`.
+class Entry:
+    """A line of the library: an instance with its best known solution and bound.
+
+    All but days and `check_seconds` follows from the documents. Hashes, methods and days are empty
+    where there is no such document.
 
     Attributes
     ----------
-    licence
-        Of all that the library holds, as in SPDX.
-    most_bytes
-        Of all files together.
-    most_certificate_bytes
-        Of a certificate with its payload, compressed; larger ones are kept as recipes.
-    datasets
-        Whose instances may be in the library, and why, by name.
-    contributors
-        The days on which people agreed to the licence, by name.
+    dataset, instance, device
+        Where the instance comes from, as its labels say.
+    objective, bound
+        Cost and bound in ticks.
+    payload_sha256
+        Hash of the certificate's payload where that is a file of its own; else empty.
+    objective_method, bound_method
+        What found it, with its version, e.g. ``"memetic 3"``.
+    objective_date, bound_date
+        When it was found or added, e.g. ``"2026-11-23"``.
+    check_seconds
+        What the checker took for the certificate then.
     """
 
-    licence: str
-    most_bytes: int
-    most_certificate_bytes: int
-    datasets: Mapping[str, str]
-    contributors: Mapping[str, dt.date]
+    problem: str
+    dataset: str
+    instance: str
+    device: str
+    parameters: dict[str, Any]
+    instance_sha256: str
+    nodes: int
+    edges: int
+    objective: int | None = None
+    solution_sha256: str = ""
+    objective_method: str = ""
+    objective_date: str = ""
+    bound: int | None = None
+    certificate_sha256: str = ""
+    payload_sha256: str = ""
+    bound_method: str = ""
+    bound_date: str = ""
+    check_seconds: float = 0.0
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the bound proves that no solution costs less."""
+        return self.objective is not None and self.objective == self.bound
+
+    @property
+    def gap(self) -> float | None:
+        """Optimality gap, UB/LB - 1; None if either bound is missing."""
+        if self.objective is None or not self.bound:
+            return None
+        return self.objective / self.bound - 1
+
+    @property
+    def label(self) -> str:
+        """The instance's name for people, e.g. ``"onnx-light/resnet50 k=8 on nvidia-t4"``."""
+        parameters = (f"{name}={value}" for name, value in self.parameters.items())
+        words = " ".join([f"{self.dataset}/{self.instance}", *parameters])
+        return f"{words} on {self.device}" if self.device else words
+
+    @property
+    def solution_words(self) -> str:
+        """The cost, the method and the day, as text."""
+        return f"{self.objective:,} by {self.objective_method} ({self.objective_date})"
+
+    @property
+    def bound_words(self) -> str:
+        """The bound, the method and the day, as text."""
+        return f"{self.bound:,} by {self.bound_method} ({self.bound_date})"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of its documents below the library's folder, the instance's first."""
+        named = {
+            f"instances/{self.instance_sha256}.json": True,
+            f"labels/{self.instance_sha256}.json": True,
+            f"solutions/{self.solution_sha256}.json": self.solution_sha256,
+            f"certificates/{self.certificate_sha256}.json": self.certificate_sha256,
+            f"certificates/{self.payload_sha256}.json.gz": self.payload_sha256,
+        }
+        return tuple(name for name, is_there in named.items() if is_there)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Entry":
+        """Read an entry; raises `InvalidInputError` if a field is missing, unknown or mistyped."""
+        kinds: dict[str, Any] = {field.name: field.type for field in fields(cls)}
+        for name in sorted(kinds.keys() ^ value.keys()):
+            raise InvalidInputError(f"field {quoted(name)} of an entry is missing or unknown.")
+        for name, kind in (kinds | {"parameters": dict}).items():
+            if not isinstance(value[name], kind):
+                expected = getattr(kind, "__name__", kind)
+                raise InvalidInputError(f"{name} is {quoted(value[name])}; expected {expected}.")
+        return cls(**value)
 
 
 class Library:
@@ -59,10 +129,17 @@ class Library:
     ----------
     directory
         The folder; see `open`.
+    most_certificate_bytes
+        Size of the largest certificate that is kept, with its payload.
+    datasets
+        Whose instances may be in the library, and why, by name.
     """
 
-    def __init__(self, directory: Path, facts: Facts) -> None:
-        self.directory, self.facts = directory, facts
+    def __init__(
+        self, directory: Path, most_certificate_bytes: int, datasets: Mapping[str, str]
+    ) -> None:
+        self.directory, self.datasets = directory, datasets
+        self.most_certificate_bytes = most_certificate_bytes
 
     @classmethod
     def open(cls, directory: Path) -> "Library":
@@ -73,7 +150,7 @@ class Library:
         StoreError
             If the folder holds none.
         InvalidInputError
-            If its facts are not as expected.
+            If `library.toml` is not as expected.
         """
         path = directory / FACTS
         try:
@@ -86,183 +163,74 @@ class Library:
         except OSError as error:
             raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
         with naming(path):
-            return cls(directory, _facts(toml_table(content)))
+            table = toml_table(content)
+            most, datasets = table.get("most_certificate_bytes"), table.get("datasets")
+            if not isinstance(most, int) or not isinstance(datasets, dict):
+                raise InvalidInputError(
+                    "expected an integer most_certificate_bytes and a table datasets."
+                )
+            return cls(directory, most, datasets)
 
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(path.stat().st_size for path in self.directory.rglob("*") if path.is_file())
-
-    def paths(self) -> list[Path]:
-        """Return the files of all entries, by name."""
-        return sorted(self.directory.glob("*/*.json"))
-
-    def entries(self) -> Iterator[Entry]:
-        """Yield all entries by name.
+    def entries(self) -> list[Entry]:
+        """Return all entries by problem and name; none if there is no file of them.
 
         Raises
         ------
         InvalidInputError
-            If one is damaged.
+            If a line is damaged.
         """
-        return map(self.read, self.paths())
+        path = self.directory / ENTRIES
+        entries = []
+        try:
+            lines = read_regular(path).splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
+        for number, line in enumerate(lines, 1):
+            with naming(f"{path}, line {number}"):
+                entries.append(Entry.from_json(json_object(line)))
+        return entries
 
-    def read(self, path: Path) -> Entry:
-        """Return the entry in a file.
-
-        Raises
-        ------
-        InvalidInputError
-            If the file cannot be read, is damaged, or is not called like its entry.
-        """
-        with naming(path):
-            try:
-                content = read_regular(path)
-            except OSError as error:
-                raise InvalidInputError(f"it cannot be read: {error.strerror}.") from error
-            entry = Entry.from_json(json_object(content))
-            if path != self.path_of(entry):
-                raise InvalidInputError(f"expected it to be called {entry.name}.json.")
-            return entry
-
-    def find(self, problem: str, sha256: str) -> Entry | None:
+    def find(self, sha256: str) -> Entry | None:
         """Return the entry of an instance; None if there is none."""
-        for path in self.directory.glob(f"{problem}/*-{sha256[:DIGITS]}.json"):
-            entry = self.read(path)
-            if entry.instance_sha256 == sha256:
-                return entry
-        return None
+        return next((one for one in self.entries() if one.instance_sha256 == sha256), None)
 
-    def named(self, name: str) -> Entry:
-        """Return the entry whose name, as in `list`, or whose instance's hash begins like a text.
+    def named(self, name: str) -> list[Entry]:
+        """Return the entries whose label, e.g. ``zoo/bert-base``, or instance's hash begins so.
 
         Raises
         ------
         InvalidInputError
-            If there is none, or more than one.
+            If there is none.
         """
         found = [
-            entry
-            for entry in self.entries()
-            if entry.name.startswith(name) or entry.instance_sha256.startswith(name)
+            one
+            for one in self.entries()
+            if one.label.startswith(name) or one.instance_sha256.startswith(name)
         ]
-        exact = [entry for entry in found if entry.name == name]
-        if len(exact or found) != 1:
+        if not found:
             raise InvalidInputError(
-                f"{len(found)} entries have names or hashes that begin with {quoted(name)}; "
-                "expected one."
+                f"no instance in {self.directory} has a name or a hash that begins with "
+                f"{quoted(name)}; `boundmark library show` lists all."
             )
-        return (exact or found)[0]
+        return found
 
-    def path_of(self, entry: Entry) -> Path:
-        """Return the path of an entry's file."""
-        return self.directory / f"{entry.name}.json"
-
-    def documents(self, entry: Entry) -> dict[str, bytes]:
-        """Return the documents of an entry by hash, in their canonical form.
-
-        Raises
-        ------
-        InvalidInputError
-            If the file is damaged, or does not hold exactly the documents that the entry names.
-        """
-        path = self._documents_path(entry)
-        with naming(path):
-            try:
-                return documents_in(read_regular(path), entry)
-            except OSError as error:
-                raise InvalidInputError(f"it cannot be read: {error.strerror}.") from error
-
-    def size_of(self, entry: Entry) -> int:
-        """Bytes of an entry's two files; 0 if there are none."""
-        paths = (self.path_of(entry), self._documents_path(entry))
-        return sum(path.stat().st_size for path in paths if path.is_file())
-
-    def write(self, entry: Entry, documents: Mapping[str, bytes]) -> None:
-        """Write an entry and those of the documents that it names.
-
-        Raises
-        ------
-        StoreError
-            If a file cannot be written.
-        """
-        path = self.path_of(entry)
-        make_folder(path.parent)
-        lines = [documents[digest] for digest in dict.fromkeys(entry.documents)]
-        write_durably(self._documents_path(entry), packed(lines))
-        write_durably(path, entry.to_text().encode())
-
-    def _documents_path(self, entry: Entry) -> Path:
-        return self.directory / f"{entry.name}.jsonl.gz"
-
-
-def documents_in(packed: bytes, entry: Entry) -> dict[str, bytes]:
-    """Return the documents in an entry's compressed file by hash.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is damaged, or does not hold exactly the documents that the entry names.
-    """
-    lines = decompressed(packed).splitlines()
-    found = {sha256_hex(line.decode(errors="replace")): line for line in lines}
-    if list(found) != list(dict.fromkeys(entry.documents)):
-        missing = set(entry.documents) - set(found)
-        what = f"document {min(missing)[:DIGITS]} is missing" if missing else "others"
-        raise InvalidInputError(
-            f"it does not hold the documents that the entry names, in their order: {what}."
+    def write_entries(self, entries: Iterable[Entry]) -> None:
+        """Replace all entries, whose documents are there; raises `StoreError` if it fails."""
+        found = list(entries)
+        places = {label: at for at, label in enumerate(natural_order(one.label for one in found))}
+        ordered = sorted(
+            found, key=lambda one: (one.problem, places[one.label], one.instance_sha256)
         )
-    return found
+        lines = (json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in ordered)
+        write_durably(self.directory / ENTRIES, "".join(lines).encode())
 
-
-def unpack(entry: Entry, documents: Mapping[str, bytes], out: Path) -> list[Path]:
-    """Write an entry's documents as results folders store them, where the checker reads them.
-
-    Raises
-    ------
-    StoreError
-        If a file cannot be written.
-    """
-    instance = out / "instances" / f"{entry.instance_sha256}.json"
-    labels = out / "labels" / f"{entry.instance_sha256}.json"
-    files = {instance: documents[entry.instance_sha256]}
-    if entry.labels_sha256:
-        files[labels] = documents[entry.labels_sha256]
-    for path, content in files.items():
-        make_folder(path.parent)
-        write_durably(path, content)
-    found = [*files]
-    for find, name in ((entry.solution, "solutions"), (entry.bound, "certificates")):
-        if find is not None:
-            make_folder(out / name)
-            found.append(unpack_find(find, documents, out / name))
-    return found
-
-
-def unpack_find(find: Find, documents: Mapping[str, bytes], folder: Path) -> Path:
-    """Write a solution, or a certificate with its payload, to a folder; return the file.
-
-    Raises
-    ------
-    StoreError
-        If a file cannot be written.
-    """
-    path = folder / f"{find.sha256}.json"
-    files = {path: documents[find.sha256]}
-    if find.payload_sha256:
-        payload = gzip.compress(documents[find.payload_sha256], 1, mtime=0)
-        files[folder / f"{find.payload_sha256}.json.gz"] = payload
-    try:
-        for one, content in files.items():
-            one.write_bytes(content)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
-    return path
-
-
-def packed(lines: list[bytes]) -> bytes:
-    """Compress lines with gzip, without a time stamp."""
-    return gzip.compress(b"".join(line + b"\n" for line in lines), 9, mtime=0)
+    def unnamed(self, entries: Iterable[Entry]) -> list[Path]:
+        """Return the files in the folders of documents that none of the entries names."""
+        named = {self.directory / name for one in entries for name in one.files}
+        found = (path for name in FOLDERS for path in (self.directory / name).glob("*"))
+        return sorted(path for path in found if path not in named)
 
 
 def usual_library(wanted: str | Path | None = None) -> Library | None:
@@ -282,22 +250,3 @@ def usual_library(wanted: str | Path | None = None) -> Library | None:
     # In a checkout, the code lies in folders at the root, and the library is another one.
     beside = Path(__file__).resolve().parents[2] / "library"
     return Library.open(beside) if (beside / FACTS).is_file() else None
-
-
-def _facts(table: Mapping[str, Any]) -> Facts:
-    kinds: Mapping[str, tuple[type, str]] = {
-        "licence": (str, "a text"),
-        "most_bytes": (int, "an integer"),
-        "most_certificate_bytes": (int, "an integer"),
-        "datasets": (dict, "a table"),
-        "contributors": (dict, "a table"),
-    }
-    if table.get("format") != FORMAT:
-        raise InvalidInputError(f"format is {quoted(table.get('format'))}; expected {FORMAT!r}.")
-    for name, (kind, words) in kinds.items():
-        if not isinstance(table.get(name), kind):
-            raise InvalidInputError(f"{name} is {quoted(table.get(name))}; expected {words}.")
-    for name, day in table["contributors"].items():
-        if not isinstance(day, dt.date):
-            raise InvalidInputError(f"contributor {quoted(name)} has no date of consent.")
-    return Facts(**{name: table[name] for name in kinds})

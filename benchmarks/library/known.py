@@ -1,20 +1,14 @@
 """Find the checked solution and bound that the library has of an instance, for `solve`."""
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boundmark.benchmarks.answer import LIBRARY, Answer, warnings_about
-from boundmark.benchmarks.library.entry import Entry, Find
-from boundmark.benchmarks.library.folder import Library, unpack_find
+from boundmark.benchmarks.library.folder import Entry, Library
 from boundmark.benchmarks.suite import NamedInstance
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance
-
-if TYPE_CHECKING:
-    from boundmark.reports.stored.file_cache import Accepted
 
 # Largest part of a search's time limit that checking a certificate of the library may take.
 CHECK_PART = 0.25
@@ -82,7 +76,7 @@ def known_results(
         that, where they were found, are left out.
     """
     try:
-        entry = library.find(instance.problem, instance.sha256)
+        entry = library.find(instance.sha256)
         if entry is None:
             return None
         return _checked(library, entry, instance, seconds * CHECK_PART / SLOWER)
@@ -96,57 +90,37 @@ def _checked(
     # Imports pandas, which most searches can do without.
     from boundmark.reports.stored.file_cache import Accepted
 
-    documents = library.documents(entry)
     accepted = Accepted()
+
+    def document_of(name: str, field: str) -> dict[str, Any]:
+        """Return a document that the checker accepts or is known to accept."""
+        document = checker.read_document(library.directory / name)
+        if document.get(field) != getattr(entry, field):
+            raise checker.Rejected("a document states another value than the library's entry")
+        if not accepted.has(instance.sha256, name):
+            is_solution = field == "objective"
+            check = checker.check_solution if is_solution else checker.check_certificate
+            check(instance.to_json(), document)
+            accepted.add(instance.sha256, name)
+        return document
+
     solution = certificate = None
     words = []
-    if entry.solution is not None:
-        solution = _document(documents, entry.solution)
-        _check(accepted, instance, entry.solution, "solutions", solution)
-        words.append(f"a solution of {entry.solution.words}")
-    bound = entry.bound
-    if bound is not None:
-        if bound.check_seconds > most_seconds and not accepted.has(
-            instance.sha256, f"certificates/{bound.sha256}.json"
-        ):
-            words.append(f"not its bound of {bound.value:,}, which takes long to check")
-            bound = None
+    if entry.objective is not None:
+        solution = document_of(f"solutions/{entry.solution_sha256}.json", "objective")
+        words.append(f"a solution of {entry.solution_words}")
+    if entry.bound is not None:
+        name = f"certificates/{entry.certificate_sha256}.json"
+        if entry.check_seconds > most_seconds and not accepted.has(instance.sha256, name):
+            words.append(f"not its bound of {entry.bound:,}, which takes long to check")
         else:
-            certificate = _document(documents, bound)
-            _check(accepted, instance, bound, "certificates", certificate)
-            words.append(f"a bound of {bound.words}")
+            certificate = document_of(name, "bound")
+            words.append(f"a bound of {entry.bound_words}")
     accepted.save()
     return KnownResults(
-        entry.solution.value if entry.solution else None,
+        entry.objective,
         solution,
-        bound.value if bound else None,
+        entry.bound if certificate else None,
         certificate,
         ", ".join(words),
     )
-
-
-def _document(documents: dict[str, bytes], find: Find) -> dict[str, Any]:
-    """Return a document as the checker reads it: as strictly as any file, payload included."""
-    with tempfile.TemporaryDirectory(prefix="boundmark-") as folder:
-        return checker.read_document(unpack_find(find, documents, Path(folder)))
-
-
-def _check(
-    accepted: "Accepted", instance: Instance, find: Find, sort: str, document: dict[str, Any]
-) -> None:
-    """Let the checker see a document, unless it is known to accept it.
-
-    Raises
-    ------
-    Rejected
-        If it is rejected, or states another value than the library.
-    """
-    is_solution = sort == "solutions"
-    if document.get("objective" if is_solution else "bound") != find.value:
-        raise checker.Rejected("a document states another value than the library's entry")
-    name = f"{sort}/{find.sha256}.json"
-    if accepted.has(instance.sha256, name):
-        return
-    check = checker.check_solution if is_solution else checker.check_certificate
-    check(instance.to_json(), document)
-    accepted.add(instance.sha256, name)

@@ -22,7 +22,6 @@ from boundmark.datasets.layers.language_models import load, published
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import shipped
-from boundmark.reports.best_known import SCHEMA
 from boundmark.reports.dictionary import OF_TABLES, Column, column_of, common, of_problems
 from boundmark.reports.history import HISTORY
 from boundmark.reports.stored.schema import RESULTS, TRACES
@@ -32,7 +31,6 @@ STORED: Mapping[str, pa.Schema] = {
     "results/*": RESULTS,
     "traces/*": TRACES,
     "history": HISTORY,
-    "best_known": SCHEMA,
 }
 
 

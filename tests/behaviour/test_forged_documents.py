@@ -13,8 +13,9 @@ from command_line import Boundmark
 from selection import first_now
 
 from boundmark.benchmarks.cli.run import run
+from boundmark.benchmarks.library import Library
 from boundmark.reports import best_known
-from boundmark.reports.best_known import of_results, read_records
+from boundmark.reports.best_known import of_results
 from boundmark.reports.stored import checked_results
 from boundmark.reports.stored.store import ResultStore, write_document
 
@@ -87,21 +88,20 @@ def test_a_report_proves_nothing_by_them(
         assert "the checker rejects " in text
 
 
-def test_no_record_is_made_of_them(
-    boundmark: Boundmark, suite_file: Path, finished_run: Path, forged: Path, tmp_path: Path
+def test_the_library_takes_the_best_that_is_left(
+    boundmark: Boundmark, finished_run: Path, forged: Path, tmp_path: Path
 ) -> None:
-    """`--update-best` records the best that is left."""
-    records = tmp_path / "best.parquet"
-    done = boundmark("run", suite_file, "--out", forged, "--update-best", records, "--quiet")
-    assert "0 run" in done.stdout
-    assert "the checker rejects " in done.stderr
-    found = read_records(records).set_index("instance_sha256")
-    honest = of_results(ResultStore.open(finished_run).results()).set_index("instance_sha256")
-    assert (found["objective"] >= honest["objective"]).all()
-    assert (found["bound"] <= honest["bound"]).all()
+    """What the checker rejects is said and left out; all that is added is honest."""
+    (tmp_path / "library.toml").write_text(
+        "most_certificate_bytes = 1_000_000\n[datasets]\nonnx-light = '?'\nregal-style = '?'\n"
+    )
+    done = boundmark("library", "--library", tmp_path, "add", forged)
+    assert "the checker rejects it: " in done.stdout
     stored = ResultStore.open(finished_run).results()
-    assert set(found["solution_sha256"]) <= set(stored["solution_sha256"])
-    assert set(found["certificate_sha256"]) <= set(stored["certificate_sha256"])
+    entries = Library.open(tmp_path).entries()
+    assert {one.instance_sha256 for one in entries} == set(stored["instance_sha256"])
+    assert {one.solution_sha256 for one in entries} <= set(stored["solution_sha256"])
+    assert {one.certificate_sha256 for one in entries} <= set(stored["certificate_sha256"])
 
 
 def test_only_who_claims_a_record_is_checked_again(

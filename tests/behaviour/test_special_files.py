@@ -24,7 +24,6 @@ from boundmark.datasets.resolve import load_file
 from boundmark.problems.devices.registry import load_device_file
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError
 from boundmark.problems.files import naming
-from boundmark.reports.best_known import read_records
 from boundmark.reports.comparison.pairs import read_thresholds
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.history import read_history
@@ -177,15 +176,12 @@ def test_tables_of_a_report(folder: Path) -> None:
     assert told == f"{path} is left out: it is no regular file."
 
 
-@pytest.mark.parametrize("read", [read_records, read_history])
 @pytest.mark.parametrize("special", ["pipe", "device"])
-def test_files_beside_a_folder(
-    tmp_path: Path, read: Callable[[Path], object], special: str
-) -> None:
-    """Records and histories are regular files, too."""
+def test_files_beside_a_folder(tmp_path: Path, special: str) -> None:
+    """Histories are regular files, too."""
     path = replaced(tmp_path, "kept.parquet", special)
     with pytest.raises(StoreError, match=f"{path} cannot be read"):
-        read(path)
+        read_history(path)
 
 
 def zipped(content: bytes) -> bytes:

@@ -3,19 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 
-from boundmark.problems.errors import StoreError
 from boundmark.reports.best_known import (
     best_known_section,
     improvements,
-    merged,
     of_results,
-    read_records,
     shipped,
-    write_records,
 )
 
 
@@ -72,29 +65,6 @@ def test_of_results() -> None:
     assert b["device"] == ""
 
 
-def test_round_trip(tmp_path: Path) -> None:
-    """What is written is read; a file that is not there holds nothing."""
-    path = tmp_path / "best.parquet"
-    assert read_records(path).empty
-    write_records(path, FIRST)
-    pd.testing.assert_frame_equal(read_records(path), FIRST)
-
-
-def test_merging_keeps_the_better_of_each() -> None:
-    """Cost and bound are chosen on their own; what was known first wins ties; order is fixed."""
-    later = records(
-        task("a", "new", 9, objective=11, bound=9), task("c", "new", 9, objective=5, bound=5)
-    )
-    best = merged(FIRST, later)
-    assert best["instance"].tolist() == ["a", "b", "c"]
-    a = best.iloc[0]
-    assert (a["objective"], a["objective_method"]) == (11, "new")
-    assert (a["bound"], a["bound_method"]) == (9, "deep")
-    pd.testing.assert_frame_equal(merged(best, later), best)
-    pd.testing.assert_frame_equal(merged(best, FIRST), best)
-    assert merged(read_records(Path("nowhere")), FIRST).equals(FIRST)
-
-
 def test_improvements() -> None:
     """Only instances with a record can be improved; something is better than nothing."""
     later = records(
@@ -108,12 +78,6 @@ def test_improvements() -> None:
     assert better.sentence.startswith("1 solution (made-up/a")
     assert better.sentence.endswith(") are better than the best known.")
     assert improvements(later, later).sentence == ""
-
-
-def test_contradictions_are_refused() -> None:
-    """A cost below somebody else's bound means that one of them is wrong."""
-    with pytest.raises(StoreError, match=r"a cost of 8 .* is below a bound of 9 \(deep\)"):
-        merged(FIRST, records(task("a", "new", objective=8)))
 
 
 def test_the_section_credits_the_record() -> None:
@@ -131,31 +95,12 @@ def test_the_section_credits_the_record() -> None:
     assert best_known_section(FIRST, records(task("z", "mine", objective=1))) is None
 
 
-def test_damaged_files(tmp_path: Path) -> None:
-    """What is cut off, or of another version, is refused with its name."""
-    path = tmp_path / "best.parquet"
-    write_records(path, FIRST)
-    content = path.read_bytes()
-    path.write_bytes(content[:-9])
-    with pytest.raises(StoreError, match="cannot be read as Parquet"):
-        read_records(path)
-    path.write_bytes(content)
-    table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({b"boundmark_best_known": b"2"}), path)
-    with pytest.raises(StoreError, match="no records of version 1"):
-        read_records(path)
-    pq.write_table(pa.table({"a": [1]}), path)
-    with pytest.raises(StoreError, match="no records of version 1"):
-        read_records(path)
-
-
 def test_records_are_those_of_the_library() -> None:
-    """Cost and bound of every entry, by recipe or not."""
-    entries = {}
-    for path in (Path(__file__).parents[2] / "library").glob("*/*.json"):
-        entry = json.loads(path.read_text())
-        bounds = [entry[name]["value"] for name in ("bound", "beyond") if entry[name]]
-        entries[entry["instance_sha256"]] = (entry["solution"]["value"], max(bounds))
+    """Cost and bound of every entry."""
+    lines = (Path(__file__).parents[2] / "library" / "entries.jsonl").read_text().splitlines()
+    entries = {
+        one["instance_sha256"]: (one["objective"], one["bound"]) for one in map(json.loads, lines)
+    }
     known = shipped().set_index("instance_sha256")
     pairs = zip(known["objective"], known["bound"], strict=True)
     assert dict(zip(known.index, pairs, strict=True)) == entries

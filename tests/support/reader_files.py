@@ -14,7 +14,6 @@ from graphs import small_graph
 from boundmark.datasets.graph_file import GraphOrigin, to_json, to_parquet
 from boundmark.datasets.layers.language_models import published
 from boundmark.problems.devices import measured_times
-from boundmark.reports.best_known import shipped, write_records
 from boundmark.reports.comparison.recorded_run import read_baseline, write_baseline
 from boundmark.reports.history import HISTORY, add_to_history
 
@@ -96,12 +95,6 @@ def times() -> Sequence[bytes]:
         "operators": {"conv": 1200, "relu": 300},
     }
     return [json.dumps(document).encode()]
-
-
-@cache
-def records() -> Sequence[bytes]:
-    """Return some of the shipped best known results."""
-    return [_written(lambda path: write_records(path, shipped().head(3)))]
 
 
 @cache

@@ -29,7 +29,6 @@ from boundmark.problems.devices import find_device, registry
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.layers import LayerModel, Workload
 from boundmark.problems.problem import solution_document
-from boundmark.reports.best_known import read_records
 from boundmark.reports.comparison.pairs import read_thresholds
 from boundmark.reports.comparison.recorded_run import read_baseline
 from boundmark.reports.history import read_history
@@ -256,7 +255,6 @@ READERS = {
     "safetensors": Reader(".safetensors", reader_files.safetensors, _read_safetensors),
     "times": Reader(".json", reader_files.times, lambda path: find_device(str(path))),
     "trace": Reader(".json", _traces, _read_trace),
-    "best-known": Reader(".parquet", reader_files.records, read_records),
     "baseline": Reader(".parquet", reader_files.baselines, read_baseline),
     "history": Reader(".parquet", reader_files.histories, read_history),
     "thresholds": Reader(".toml", reader_files.thresholds, read_thresholds),
