@@ -7,27 +7,26 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import ModelAnswer
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
-from boundmark.benchmarks.execution.engine import worker_count
-from boundmark.benchmarks.grading import bound_plan, graded
-from boundmark.benchmarks.grading.given_solution import given_solution
 from boundmark.benchmarks.library import Library, usual_library
-from boundmark.benchmarks.model import choose, load
-from boundmark.benchmarks.rounds import MethodPlan, SolvingOptions
-from boundmark.benchmarks.settings import (
+from boundmark.benchmarks.running.execution.engine import worker_count
+from boundmark.benchmarks.running.settings import (
     LARGEST_SEED,
     LONGEST_SECONDS,
     RunSettings,
     bounded_integer,
     positive_number,
 )
-from boundmark.benchmarks.solution_file import (
+from boundmark.benchmarks.solving.answer import ModelAnswer
+from boundmark.benchmarks.solving.grading import bound_plan, given_solution, graded
+from boundmark.benchmarks.solving.model import choose, load
+from boundmark.benchmarks.solving.rounds import MethodPlan, SolvingOptions
+from boundmark.benchmarks.solving.search import solve as solve_instance
+from boundmark.benchmarks.solving.solution_file import (
     read_solution_file,
     written_solution,
 )
-from boundmark.benchmarks.solving import solve as solve_instance
-from boundmark.benchmarks.wall_clock import WallClock
+from boundmark.benchmarks.solving.wall_clock import WallClock
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods_in_order
 from boundmark.problems.errors import InvalidInputError, quoted

@@ -9,22 +9,22 @@ import pandas as pd
 
 from boundmark.benchmarks.api import MEMORY_GIB
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in
-from boundmark.benchmarks.execution.engine import LocalEngine, worker_count
-from boundmark.benchmarks.execution.in_process import run_here
-from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.kernels import compile_kernels
-from boundmark.benchmarks.model import load, named_instance
-from boundmark.benchmarks.own_method import own_method
-from boundmark.benchmarks.planning import PlannedTask, plan_tasks
-from boundmark.benchmarks.progress import progress_console, task_progress
-from boundmark.benchmarks.settings import (
+from boundmark.benchmarks.running.execution.engine import LocalEngine, worker_count
+from boundmark.benchmarks.running.execution.in_process import run_here
+from boundmark.benchmarks.running.execution.task import Outcome
+from boundmark.benchmarks.running.kernels import compile_kernels
+from boundmark.benchmarks.running.planning import PlannedTask, plan_tasks
+from boundmark.benchmarks.running.progress import progress_console, task_progress
+from boundmark.benchmarks.running.settings import (
     LARGEST_SEED,
     LONGEST_SECONDS,
     RunSettings,
     bounded_integer,
     positive_number,
 )
-from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.solving.model import load, named_instance
+from boundmark.benchmarks.solving.own_method import own_method
 from boundmark.datasets.python_objects import is_pair_of_frames
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods, problems

@@ -24,9 +24,9 @@ from boundmark.benchmarks.cli.request import (
 )
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.grading import GivenSolution, Robustness
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.solving.answer import Answer
+    from boundmark.benchmarks.solving.grading import GivenSolution, Robustness
+    from boundmark.benchmarks.solving.wall_clock import WallClock
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
 WORSE = 1
@@ -77,10 +77,10 @@ def evaluate(
     drawn at random around their values: how the cost changes, and what is left of the lead over the
     baseline.
     """
-    from boundmark.benchmarks.answer import print_answer, print_json, print_losses
-    from boundmark.benchmarks.grading import instance_and_solution, robustness
-    from boundmark.benchmarks.terminal import wide_tables
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.cli.terminal import wide_tables
+    from boundmark.benchmarks.solving.answer import print_answer, print_json, print_losses
+    from boundmark.benchmarks.solving.grading import instance_and_solution, robustness
+    from boundmark.benchmarks.solving.wall_clock import WallClock
 
     settings = request.settings()
     _check_options(max_gap, bounds, request.methods)
@@ -115,7 +115,7 @@ def _answer(
     given: "GivenSolution", bounds: Path | None, request: SolvingRequest, clock: "WallClock"
 ) -> "tuple[Answer, dict[str, Path]]":
     """Return the answer about a solution, and its files."""
-    from boundmark.benchmarks.grading import bound_plan, graded
+    from boundmark.benchmarks.solving.grading import bound_plan, graded
 
     if bounds is not None:
         return _with_stored_bound(given, bounds, clock.spent()), {}
@@ -160,8 +160,8 @@ def _noise_json(noisy: "Robustness") -> dict[str, Any]:
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":
-    from boundmark.benchmarks.answer import GIVEN, Answer, warnings_about
-    from boundmark.benchmarks.grading import best_stored_bound
+    from boundmark.benchmarks.solving.answer import GIVEN, Answer, warnings_about
+    from boundmark.benchmarks.solving.grading import best_stored_bound
 
     best = best_stored_bound(folder, given.source.instance)
     notes = [*warnings_about(given.source), *given.notes]

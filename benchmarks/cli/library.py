@@ -48,7 +48,7 @@ def _counting(what: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Show how many entries are done, on terminals."""
     from rich.progress import Progress
 
-    from boundmark.benchmarks.progress import progress_console
+    from boundmark.benchmarks.running.progress import progress_console
 
     console = progress_console(quiet)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -76,8 +76,8 @@ def verify(directory: Path | None, part: str, afresh: bool, sources: bool, quiet
     The exit code is 0 only if the checker accepts all. What this version of the checker has
     accepted before is not checked again, so that a check that was stopped goes on.
     """
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.library.verifying import Part, verify_library
-    from boundmark.benchmarks.terminal import echo
 
     opened = _library(directory)
     with _counting("checking the library", quiet) as on_progress:
@@ -110,8 +110,8 @@ def add(directory: Path | None, results: Path, by: str, trial: bool, quiet: bool
     Solutions and certificates are checked first. Whoever adds some agrees that they are under the
     library's licence.
     """
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.library.adding import add_results
-    from boundmark.benchmarks.terminal import echo
 
     opened = _library(directory)
     with check_progress(quiet) as on_check:
@@ -151,8 +151,8 @@ def show(directory: Path | None, name: str, out: Path | None) -> None:
 
     NAME is the beginning of the entry's name or of its instance's hash.
     """
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.library.folder import unpack
-    from boundmark.benchmarks.terminal import echo
 
     opened = _library(directory)
     entry = opened.named(name)
@@ -231,8 +231,8 @@ def fetch(source: Path, name: str, out: Path) -> None:
     as a checkout of the repository. Only entries are taken whose name, instance or hash begins with
     NAME. Nothing is loaded from a network.
     """
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.library.fetching import fetch as fetched
-    from boundmark.benchmarks.terminal import echo
     from boundmark.reports.text import count
 
     written = fetched(source, name, out)

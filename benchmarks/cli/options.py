@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.settings import LARGEST_GIB, LONGEST_SECONDS
+from boundmark.benchmarks.running.settings import LARGEST_GIB, LONGEST_SECONDS
 from boundmark.reports.stored.schema import FAILURES
 
 if TYPE_CHECKING:

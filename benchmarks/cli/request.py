@@ -18,13 +18,13 @@ from boundmark.benchmarks.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.library import Library
-    from boundmark.benchmarks.rounds import MethodPlan
-    from boundmark.benchmarks.settings import RunSettings
-    from boundmark.benchmarks.suite import NamedInstance
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.running.settings import RunSettings
+    from boundmark.benchmarks.running.suite import NamedInstance
+    from boundmark.benchmarks.solving.answer import Answer
+    from boundmark.benchmarks.solving.grading import GivenSolution
+    from boundmark.benchmarks.solving.rounds import MethodPlan
+    from boundmark.benchmarks.solving.wall_clock import WallClock
     from boundmark.problems.problem import Problem
 
 # What a shell says of a command that Ctrl-C has ended.
@@ -116,7 +116,7 @@ class SolvingRequest:
         InvalidInputError
             If one is out of its range.
         """
-        from boundmark.benchmarks.settings import LARGEST_SEED, RunSettings, bounded_integer
+        from boundmark.benchmarks.running.settings import LARGEST_SEED, RunSettings, bounded_integer
 
         return RunSettings.checked(
             time_limit_seconds=self.time_limit,
@@ -247,8 +247,8 @@ def search(
         Returns the answer about the given solution, for one about the best that was found; None if
         the latter is wanted.
     """
-    from boundmark.benchmarks.rounds import SolvingOptions
-    from boundmark.benchmarks.solving import solve
+    from boundmark.benchmarks.solving.rounds import SolvingOptions
+    from boundmark.benchmarks.solving.search import solve
 
     options = SolvingOptions(
         plan,
@@ -304,7 +304,7 @@ def _files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
     StoreError
         If it cannot be stored.
     """
-    from boundmark.benchmarks.answer import write_named_solution
+    from boundmark.benchmarks.solving.answer import write_named_solution
     from boundmark.reports.stored.store import ResultStore, write_document
 
     store = ResultStore.open(folder)

@@ -23,7 +23,7 @@ from boundmark.benchmarks.cli.request import INTERRUPTED
 from boundmark.reports.stored.schema import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.runner import Planning, Wanted
+    from boundmark.benchmarks.running.runner import Planning, Wanted
 
 
 @click.command()
@@ -108,11 +108,11 @@ def run(
     nightly/proofs, or a TOML file. A task is a method on an instance with a seed. What it finds is
     checked before it is stored. Ctrl-C and SIGTERM end the run; what is stored by then is kept.
     """
-    from boundmark.benchmarks.execution.engine import make_engine
-    from boundmark.benchmarks.progress import progress_console
-    from boundmark.benchmarks.runner import Planning, Wanted, run_collection
-    from boundmark.benchmarks.suite_file import load_collection
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.running.execution.engine import make_engine
+    from boundmark.benchmarks.running.progress import progress_console
+    from boundmark.benchmarks.running.runner import Planning, Wanted, run_collection
+    from boundmark.benchmarks.running.suite_file import load_collection
     from boundmark.reports.best_known import read_records
     from boundmark.reports.stored.manifest import write_manifest
 
@@ -156,7 +156,7 @@ def run(
 def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int) -> None:
     """Print what a run would do, from longest to shortest by method."""
     from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.runner import missing_tasks
+    from boundmark.benchmarks.running.runner import missing_tasks
     from boundmark.problems.errors import find
     from boundmark.reports.stored.store import ResultStore
 
@@ -287,8 +287,8 @@ def conformance(method: str, seconds: float, workers: int | None, as_json: bool)
 
     docs/extending.md lists what is tested. The exit code is 1 if METHOD fails a test.
     """
-    from boundmark.benchmarks.conformance import MOST_TOLD, verdicts
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.running.conformance import MOST_TOLD, verdicts
 
     found = verdicts(method, seconds=seconds, workers=workers)
     if as_json:

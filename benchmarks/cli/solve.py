@@ -19,9 +19,9 @@ from boundmark.benchmarks.cli.request import (
 )
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.suite import NamedInstance
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.running.suite import NamedInstance
+    from boundmark.benchmarks.solving.answer import Answer
+    from boundmark.benchmarks.solving.wall_clock import WallClock
 
 # Seconds below which the instance without rules is not solved.
 LEAST_SECONDS = 1.0
@@ -63,11 +63,16 @@ def solve(
 
     Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
-    from boundmark.benchmarks.answer import LABEL_WIDTH, print_answer, print_json, print_losses
-    from boundmark.benchmarks.model import named_instance
-    from boundmark.benchmarks.presentation import presentation_of
-    from boundmark.benchmarks.terminal import echo, wide_tables
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.cli.terminal import echo, wide_tables
+    from boundmark.benchmarks.solving.answer import (
+        LABEL_WIDTH,
+        print_answer,
+        print_json,
+        print_losses,
+    )
+    from boundmark.benchmarks.solving.model import named_instance
+    from boundmark.benchmarks.solving.presentation import presentation_of
+    from boundmark.benchmarks.solving.wall_clock import WallClock
 
     settings = request.settings()
     if order is not None and (given is not None or len(request.several()) > 1):
@@ -86,7 +91,7 @@ def solve(
     own = None
     if given is not None:
         # Takes long to import.
-        from boundmark.benchmarks.grading import instance_and_solution
+        from boundmark.benchmarks.solving.grading import instance_and_solution
 
         own = instance_and_solution(model, given, *request.source)
     source = own.source if own else named_instance(model, *request.source)
@@ -118,7 +123,7 @@ def _in_order(
     source: "NamedInstance", model: str, order: str, seconds: float, dims: Mapping[str, int]
 ) -> "NamedInstance":
     """Return the instance with its operators in an order; refuse problems that know none."""
-    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.solving.presentation import presentation_of
     from boundmark.problems.catalog import problems
 
     problem = source.instance.problem
@@ -133,7 +138,7 @@ def _in_order(
 
 def _check_tool(tool: str, problem: str) -> None:
     """Refuse a tool that does not exist, or that the problem's solutions cannot be written for."""
-    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.solving.presentation import presentation_of
     from boundmark.problems.catalog import problems
     from boundmark.problems.errors import find
 
@@ -150,7 +155,7 @@ def _check_tool(tool: str, problem: str) -> None:
 
 def _with_rules_of(tool: str, model: str, request: SolvingRequest) -> SolvingRequest:
     """Return the request with a tool's rules, unless it asks for some or its instance is stored."""
-    from boundmark.benchmarks.model import choose
+    from boundmark.benchmarks.solving.model import choose
 
     chosen = choose(model, *request.source)
     _check_tool(tool, chosen.problem.name)
@@ -169,8 +174,8 @@ def _without_rules(
 
     None, too, if there is nothing to compare with, or no time is left.
     """
-    from boundmark.benchmarks.model import named_instance
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.solving.model import named_instance
+    from boundmark.benchmarks.solving.wall_clock import WallClock
 
     instance = answer.source.instance
     if answer.objective is None or answer.interrupted or "rules" not in instance.parameters:
@@ -186,7 +191,7 @@ def _without_rules(
 
 def _cost_of_rules(answer: "Answer", free: "Answer") -> str:
     """Return a sentence on what a tool's rules cost, beside solutions that follow none."""
-    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.solving.presentation import presentation_of
 
     presentation = presentation_of(answer.source.instance.problem)
     title = presentation.tool_title(str(answer.source.instance.parameters["rules"]))
@@ -212,12 +217,12 @@ def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> N
     """Solve a model with each of several values of its parameters, and print one table."""
     import json
 
-    from boundmark.benchmarks.answer import json_of
     from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.model import load, named_instance
-    from boundmark.benchmarks.presentation import presentation_of
-    from boundmark.benchmarks.terminal import echo
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.solving.answer import json_of
+    from boundmark.benchmarks.solving.model import load, named_instance
+    from boundmark.benchmarks.solving.presentation import presentation_of
+    from boundmark.benchmarks.solving.wall_clock import WallClock
     from boundmark.problems.errors import InvalidInputError
 
     if given is not None:

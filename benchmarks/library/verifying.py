@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.execution.task import producer_of
-from boundmark.benchmarks.folder_check import check_stated_sources
 from boundmark.benchmarks.library.entry import Entry
 from boundmark.benchmarks.library.folder import FACTS, Library, unpack_find
+from boundmark.benchmarks.running.execution.task import producer_of
+from boundmark.benchmarks.running.folder_check import check_stated_sources
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.files import naming
 from boundmark.problems.json_documents import json_object

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
 from boundmark.bounds.pipeline.fractional_load import FEW_IO_WEIGHTS, share_table

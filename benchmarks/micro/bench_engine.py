@@ -51,8 +51,8 @@ class Engine:
 
     def setup(self, method: str) -> None:
         """Write an instance and start the warm processes."""
-        from boundmark.benchmarks.execution.supervisor import Supervisor
-        from boundmark.benchmarks.execution.task import Task
+        from boundmark.benchmarks.running.execution.supervisor import Supervisor
+        from boundmark.benchmarks.running.execution.task import Task
         from boundmark.problems.arrays import frozen
         from boundmark.problems.dag import Dag
         from boundmark.problems.json_documents import canonical_json

@@ -65,10 +65,10 @@ class Suite:
     track_certified_gap.unit = "%"  # type: ignore[attr-defined]
 
     def _run(self) -> None:
-        from boundmark.benchmarks.execution.engine import make_engine
-        from boundmark.benchmarks.planning import plan_tasks
-        from boundmark.benchmarks.runner import run_planned
-        from boundmark.benchmarks.suite_file import load_suite
+        from boundmark.benchmarks.running.execution.engine import make_engine
+        from boundmark.benchmarks.running.planning import plan_tasks
+        from boundmark.benchmarks.running.runner import run_planned
+        from boundmark.benchmarks.running.suite_file import load_suite
 
         suite = load_suite(str(self.folder / "tracked.toml"))
         planned = plan_tasks(suite.name, suite.load_instances(), suite.methods, suite.settings)

@@ -13,11 +13,11 @@ from command_line import Boundmark
 from tiny_instances import MODULES, tiny
 
 import boundmark as api
-from boundmark.benchmarks.execution.in_process import run_here
-from boundmark.benchmarks.planning import plan_tasks
-from boundmark.benchmarks.settings import RunSettings
-from boundmark.benchmarks.storing import storing
-from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.running.execution.in_process import run_here
+from boundmark.benchmarks.running.planning import plan_tasks
+from boundmark.benchmarks.running.settings import RunSettings
+from boundmark.benchmarks.running.storing import storing
+from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
 from boundmark.problems.catalog import methods
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.store import ResultStore

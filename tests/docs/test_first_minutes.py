@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks.grading import instance_and_solution
+from boundmark.benchmarks.solving.grading import instance_and_solution
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "first-minutes.md").read_text()

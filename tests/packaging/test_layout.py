@@ -51,8 +51,8 @@ def test_listing_methods_imports_no_solver_and_compiles_nothing() -> None:
 def test_a_search_needs_no_data_frames() -> None:
     """Beside other work, to import them takes as long as the search."""
     code = (
-        "import sys, boundmark.benchmarks.solving, boundmark.benchmarks.execution.engine,"
-        "boundmark.benchmarks.slicing.operator_order, boundmark.reports.text;"
+        "import sys, boundmark.benchmarks.solving.search, boundmark.reports.text,"
+        "boundmark.benchmarks.running.execution.engine, boundmark.benchmarks.cli.answers.slicing;"
         "print('pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import boundmark
-from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.cli.group import main
 from boundmark.reports.stored.run_records import SOLVERS
 
 ROOT = Path(__file__).parents[2]
