@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boundmark.benchmarks.measuring.stage_files import CutPlacement, written
+from boundmark.benchmarks.measuring.pipeline.stage_files import CutPlacement, written
 from boundmark.benchmarks.solving.model import named_instance
 from boundmark.datasets.pipeline.onnx_split import split_model
 from boundmark.problems.catalog import methods

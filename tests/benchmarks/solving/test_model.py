@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from layouts import shape
 
+from boundmark.benchmarks.solving import model
 from boundmark.benchmarks.solving.model import (
     Model,
     choose,
@@ -16,7 +17,6 @@ from boundmark.benchmarks.solving.model import (
     load_solution,
     named_instance,
 )
-from boundmark.benchmarks.solving.search import model
 from boundmark.problems.arrays import frozen
 from boundmark.problems.catalog import problems
 from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor

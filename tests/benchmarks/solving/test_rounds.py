@@ -13,8 +13,8 @@ from chains import chain
 from boundmark.benchmarks.running.execution.in_process import run_here
 from boundmark.benchmarks.running.settings import RunSettings
 from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.solving import wall_clock
 from boundmark.benchmarks.solving.rounds import MethodPlan, Rounds, SolvingOptions
-from boundmark.benchmarks.solving.search import wall_clock
 from boundmark.benchmarks.solving.wall_clock import WallClock
 from boundmark.reports.stored.schema import RESULTS, Status
 

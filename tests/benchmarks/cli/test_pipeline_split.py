@@ -8,9 +8,9 @@ import pytest
 from command_line import Boundmark
 from onnx import TensorProto, helper, numpy_helper
 
-from boundmark.benchmarks.cli.split import split
-from boundmark.benchmarks.measuring import stage_files
-from boundmark.benchmarks.measuring.stage_files import largest_difference
+from boundmark.benchmarks.cli.pipeline import split
+from boundmark.benchmarks.measuring.pipeline import stage_files
+from boundmark.benchmarks.measuring.pipeline.stage_files import largest_difference
 
 STAGES = {"a": 3, "b": 3, "c": 5, "d": 5}
 

@@ -10,11 +10,15 @@ from typing import Any
 from rich.table import Table
 
 from boundmark.benchmarks.cli.terminal import echo, print_table
-from boundmark.benchmarks.measuring import stage_times, torch_stages
-from boundmark.benchmarks.measuring.stage_files import CutModel, GivenPartition, is_available
-from boundmark.benchmarks.measuring.stage_times import MeasurementSettings, StageTimes
+from boundmark.benchmarks.measuring.pipeline import stage_times, torch_stages
+from boundmark.benchmarks.measuring.pipeline.stage_files import (
+    CutModel,
+    GivenPartition,
+    is_available,
+)
+from boundmark.benchmarks.measuring.pipeline.stage_times import MeasurementSettings, StageTimes
+from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
 from boundmark.benchmarks.measuring.torch_execution import runnable
-from boundmark.benchmarks.measuring.torch_stages import TorchSettings
 from boundmark.benchmarks.running.environment import cpu_name
 from boundmark.problems.errors import MissingFileError, extra_with
 from boundmark.problems.pipeline.instance import stage_costs, stage_work

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
 
 from boundmark.benchmarks.cli.group import main
-from boundmark.benchmarks.measuring.stage_comparison import Comparison, Predicted
-from boundmark.benchmarks.measuring.stage_times import (
+from boundmark.benchmarks.measuring.pipeline.comparison import Comparison, Predicted
+from boundmark.benchmarks.measuring.pipeline.stage_times import (
     MeasurementSettings,
     StageTimes,
     assigned,

@@ -13,16 +13,16 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch_modules import MODULES, Cached, Regions, convolutions  # noqa: E402
 
-from boundmark.benchmarks.measuring.stage_comparison import Predicted, TorchComparison  # noqa: E402
-from boundmark.benchmarks.measuring.torch_compiled import compiled  # noqa: E402
-from boundmark.benchmarks.measuring.torch_execution import Program, runnable  # noqa: E402
-from boundmark.benchmarks.measuring.torch_stages import (  # noqa: E402
+from boundmark.benchmarks.measuring.pipeline.comparison import Predicted, TorchComparison  # noqa: E402
+from boundmark.benchmarks.measuring.pipeline.torch_stages import (  # noqa: E402
     TorchSettings,
     cut_program,
     inputs_of,
     measure_stages,
     outputs_of,
 )
+from boundmark.benchmarks.measuring.torch_compiled import compiled  # noqa: E402
+from boundmark.benchmarks.measuring.torch_execution import Program, runnable  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
