@@ -9,6 +9,7 @@ import pandas as pd
 
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
 from boundmark.benchmarks.library import Library, usual_library
+from boundmark.benchmarks.model_answer import ModelAnswer
 from boundmark.benchmarks.running.execution.engine import worker_count
 from boundmark.benchmarks.running.settings import (
     LARGEST_SEED,
@@ -17,7 +18,6 @@ from boundmark.benchmarks.running.settings import (
     bounded_integer,
     positive_number,
 )
-from boundmark.benchmarks.solving.answer import ModelAnswer
 from boundmark.benchmarks.solving.grading import bound_plan, given_solution, graded
 from boundmark.benchmarks.solving.model import choose, load
 from boundmark.benchmarks.solving.rounds import MethodPlan, SolvingOptions

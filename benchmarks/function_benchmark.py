@@ -13,7 +13,12 @@ from boundmark.benchmarks.running.execution.engine import LocalEngine, worker_co
 from boundmark.benchmarks.running.execution.in_process import run_here
 from boundmark.benchmarks.running.execution.task import Outcome
 from boundmark.benchmarks.running.kernels import compile_kernels
-from boundmark.benchmarks.running.planning import PlannedTask, plan_tasks
+from boundmark.benchmarks.running.planning import (
+    MethodChoice,
+    NamedInstance,
+    PlannedTask,
+    plan_tasks,
+)
 from boundmark.benchmarks.running.progress import progress_console, task_progress
 from boundmark.benchmarks.running.settings import (
     LARGEST_SEED,
@@ -22,9 +27,8 @@ from boundmark.benchmarks.running.settings import (
     bounded_integer,
     positive_number,
 )
-from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.solving.model import load, named_instance
-from boundmark.benchmarks.solving.own_method import own_method
+from boundmark.benchmarks.solving.own_method import method_choice, own_method
 from boundmark.datasets.python_objects import is_pair_of_frames
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods, problems
@@ -128,7 +132,7 @@ def benchmark(
     others: list[PlannedTask] = []
     for source in _sources(instances, problem, parameters):
         name = source.instance.problem
-        choices = [MethodChoice.of(one, problem=name) for one in dict.fromkeys(names)]
+        choices = [method_choice(one, problem=name) for one in dict.fromkeys(names)]
         mine = own_method(function, name)
         first = list(_planned(source, mine, settings))
         planned = list(plan_tasks("benchmark", [source], choices, settings))

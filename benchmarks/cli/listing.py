@@ -10,7 +10,8 @@ import click
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.running.suite import InstanceGroup, MethodChoice
+    from boundmark.benchmarks.running.planning import MethodChoice
+    from boundmark.benchmarks.running.suite import InstanceGroup
     from boundmark.problems.dataset import Dataset
 
 # Columns of texts that are no longer are not wrapped.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boundmark.benchmarks.cli.options import FILE, PATH, SECONDS, ParameterCommand, given_texts
+from boundmark.benchmarks.cli.options import FILE, PATH, SECONDS, ParameterCommand
 
 if TYPE_CHECKING:
     from boundmark.problems.arrays import IntArray
@@ -258,7 +258,7 @@ def from_pipeline(
     backward: str,
     activation: int,
     ticks: int,
-    **parameters: str | None,
+    parameters: dict[str, str],
 ) -> None:
     """Make a microbatch instance of a pipeline partition.
 
@@ -286,7 +286,7 @@ def from_pipeline(
     partition = load_solution(solution, "pipeline", model.sha256)
     assert isinstance(partition, Partition)
     layout = layout_of(model, partition, backward=ratio, activation=activation, ticks=ticks)
-    made = PROBLEM.maker(layout)(PROBLEM.read_parameters(given_texts(parameters)))
+    made = PROBLEM.maker(layout)(PROBLEM.read_parameters(parameters))
     write_durably(out, (canonical_json(made.to_json()) + "\n").encode())
     click.echo(
         f"{out}: {made.nodes} blocks on {layout.devices} devices, instance {made.sha256[:12]}"

@@ -1,7 +1,6 @@
 """Options that `solve` and `evaluate` share, and their search with its results folder."""
 
 import functools
-import inspect
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -19,8 +18,8 @@ from boundmark.benchmarks.cli.options import (
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.library import Library
+    from boundmark.benchmarks.running.planning import NamedInstance
     from boundmark.benchmarks.running.settings import RunSettings
-    from boundmark.benchmarks.running.suite import NamedInstance
     from boundmark.benchmarks.solving.answer import Answer
     from boundmark.benchmarks.solving.grading import GivenSolution
     from boundmark.benchmarks.solving.rounds import MethodPlan
@@ -81,11 +80,6 @@ class SolvingRequest:
     as_json: bool
     quiet: bool
     wide: bool
-
-    @property
-    def source(self) -> tuple[Any, ...]:
-        """The arguments that choose an instance: parameters, problem, device, dimensions."""
-        return self.parameters, self.problem, self.device, self.dims
 
     def several(self) -> "list[Mapping[str, str]]":
         """Return the parameters for each instance: one, or more where several values are given.
@@ -201,22 +195,12 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Print tables as wide as they are, whatever the terminal's width.",
         ),
     )  # fmt: skip
-    shared = {field.name for field in fields(SolvingRequest)} - {"parameters"}
-    own = set(inspect.signature(command).parameters)
+    shared = [field.name for field in fields(SolvingRequest)]
 
     @functools.wraps(command)
     def with_request(**given: Any) -> None:
-        # All that is left are options for parameters of problems.
-        texts = {
-            name: text
-            for name, text in given.items()
-            if name not in shared and name not in own and text is not None
-        }
-        chosen = {name: given[name] for name in shared}
-        command(
-            **{name: value for name, value in given.items() if name in own},
-            request=SolvingRequest(parameters=texts, **chosen),
-        )
+        request = SolvingRequest(**{name: given.pop(name) for name in shared})
+        command(request=request, **given)
 
     decorated: Callable[..., None] = with_request
     for option in reversed(options):
@@ -228,14 +212,12 @@ def search(
     source: "NamedInstance",
     request: SolvingRequest,
     clock: "WallClock",
-    *,
     plan: "MethodPlan | None" = None,
     given: "GivenSolution | None" = None,
-    grade: "Callable[[Answer], Answer] | None" = None,
-) -> "tuple[Answer, dict[str, Path]]":
-    """Run methods with a live line for each round; return the answer and its files.
+) -> "tuple[Answer, Path | None]":
+    """Run methods with a live line for each round; return the answer and the results folder.
 
-    There are no files without a folder that was asked for, unless Ctrl-C ended the search.
+    There is no folder but one that was asked for, unless Ctrl-C ended the search.
 
     Parameters
     ----------
@@ -243,9 +225,6 @@ def search(
         The methods; None for those asked for, or else the problem's default ones.
     given
         A solution that the user has.
-    grade
-        Returns the answer about the given solution, for one about the best that was found; None if
-        the latter is wanted.
     """
     from boundmark.benchmarks.solving.rounds import SolvingOptions
     from boundmark.benchmarks.solving.search import solve
@@ -261,53 +240,39 @@ def search(
         quiet=request.quiet or request.as_json,
         keeps_interrupted=True,
     )
-    answer, folder = solve(source, options, given)
-    answer = grade(answer) if grade is not None else answer
-    if folder is None:
-        return answer, {}
-    if grade is not None:
-        return answer, _files_of(answer, folder, "graded")
-    return answer, _files_of(_best_in(folder, answer), folder, "best")
+    return solve(source, options, given)
 
 
-def _best_in(folder: Path, answer: "Answer") -> "Answer":
-    """Return the answer, with the solution that a results folder has if that is better."""
-    from boundmark.reports.stored.store import ResultStore, read_document
-    from boundmark.reports.tables.rows import best_rows
-
-    store = ResultStore.open(folder)
-    rows = store.results()
-    found = best_rows(rows[rows["instance_sha256"] == answer.source.instance.sha256], "objective")
-    if found.empty:
-        return answer
-    best = found.iloc[0]
-    if answer.objective is not None and answer.objective <= int(best["objective"]):
-        return answer
-    return replace(
-        answer,
-        objective=int(best["objective"]),
-        solution=read_document(store.solutions, str(best["solution_sha256"])),
-        method=str(best["method"]),
-    )
-
-
-def _files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
+def stored_files(answer: "Answer", folder: Path | None, what: str) -> dict[str, Path]:
     """Store an answer's solution under a readable name; return the files of the answer's parts.
 
     Parameters
     ----------
+    folder
+        The results folder; None for no files.
     what
-        Which solution it is: ``"best"`` or ``"graded"``.
+        Which solution it is: ``"graded"``, or ``"best"`` for that of the folder if that is better.
 
     Raises
     ------
     StoreError
         If it cannot be stored.
     """
-    from boundmark.benchmarks.solving.answer import write_named_solution
-    from boundmark.reports.stored.store import ResultStore, write_document
+    if folder is None:
+        return {}
+    from boundmark.reports.stored.store import ResultStore, read_document, write_document
+    from boundmark.reports.tables.rows import best_rows
 
     store = ResultStore.open(folder)
+    if what == "best":
+        rows = store.results()
+        rows = rows[rows["instance_sha256"] == answer.source.instance.sha256]
+        for _, row in best_rows(rows, "objective").iterrows():
+            if answer.objective is None or int(row["objective"]) < answer.objective:
+                solution = read_document(store.solutions, str(row["solution_sha256"]))
+                answer = replace(
+                    answer, objective=int(row["objective"]), solution=solution, method=row["method"]
+                )
     files = {"results": folder}
     if answer.solution is not None:
         digest = write_document(store.solutions, answer.solution)
@@ -319,3 +284,35 @@ def _files_of(answer: "Answer", folder: Path, what: str) -> dict[str, Path]:
         digest = write_document(store.certificates, answer.certificate)
         files["certificate"] = store.certificates / f"{digest}.json"
     return files
+
+
+def write_named_solution(answer: "Answer", directory: Path, what: str) -> Path | None:
+    """Write the solution as a CSV file into a results folder, and return its path.
+
+    The file is called after what the solution is, and the instance. None if the problem has no
+    table, or nothing was found.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written.
+    """
+    import csv
+    import io
+
+    from boundmark.benchmarks.solving.presentation import named_rows
+    from boundmark.problems.catalog import problems
+    from boundmark.reports.stored.durable import write_durably
+    from boundmark.reports.text import file_name
+
+    rows = named_rows(answer)
+    table = problems()[answer.source.instance.problem].table
+    if rows is None or table is None:
+        return None
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(rows)
+    path = directory / f"{what}-{file_name(answer.source.label)}.csv"
+    write_durably(path, text.getvalue().encode())
+    return path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from boundmark.benchmarks.library.entry import Entry, Find
 from boundmark.benchmarks.library.folder import Library, unpack_find
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.solving.answer import LIBRARY, Answer, warnings_about
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError

@@ -17,10 +17,14 @@ from typing import Any
 from boundmark.benchmarks.running.execution.engine import LocalEngine, worker_count
 from boundmark.benchmarks.running.execution.task import Outcome
 from boundmark.benchmarks.running.kernels import compile_kernels
-from boundmark.benchmarks.running.planning import PlannedTask, plan_tasks
+from boundmark.benchmarks.running.planning import (
+    MethodChoice,
+    NamedInstance,
+    PlannedTask,
+    plan_tasks,
+)
 from boundmark.benchmarks.running.progress import progress_console
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.solving.own_method import find_method
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import InvalidInputError

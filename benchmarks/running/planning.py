@@ -1,12 +1,69 @@
 """Plan the tasks of a run: every method on every instance, with every seed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from boundmark.benchmarks.running.execution.task import Task
 from boundmark.benchmarks.running.label_pattern import ALL_LABELS, LabelPatterns
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
+from boundmark.problems.catalog import problems
+from boundmark.problems.method import Method
+from boundmark.problems.problem import Instance, ParameterValue
+from boundmark.reports.true_costs import Hardware
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method and all its parameters."""
+
+    method: Method
+    params: Mapping[str, ParameterValue]
+
+
+@dataclass(frozen=True)
+class NamedInstance:
+    """An instance and where it comes from.
+
+    Attributes
+    ----------
+    methods
+        Those for this instance beyond the suite's.
+    device
+        Name of the device or cluster that its costs are for; empty if they came with the source.
+    notes
+        What was taken for granted when the source was read, as sentences.
+    costs
+        What its costs rest on, in words; empty where nobody knows.
+    hardware
+        Names of all devices that its costs are for, and the type of arithmetic, where these are
+        known.
+    is_device_chosen
+        Whether its group in a suite names the device, so that labels name it even if it is the
+        usual one.
+    """
+
+    dataset: str
+    member: str
+    instance: Instance
+    methods: tuple[MethodChoice, ...] = ()
+    device: str = ""
+    notes: tuple[str, ...] = ()
+    costs: str = ""
+    hardware: Hardware | None = None
+    is_device_chosen: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name for people, e.g. ``"onnx-light/resnet50 k=8"``; with the device if it is unusual."""
+        is_usual = not self.is_device_chosen and self.device == self._usual_device
+        device = (f"device={self.device}",) if self.device and not is_usual else ()
+        parameters = (f"{key}={value}" for key, value in self.instance.parameters.items())
+        return " ".join([f"{self.dataset}/{self.member}", *device, *parameters])
+
+    @property
+    def _usual_device(self) -> str:
+        problem = problems().get(self.instance.problem)
+        return problem.cost_model.default().name if problem and problem.cost_model else ""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from boundmark.benchmarks.running.execution.task import Outcome
 from boundmark.benchmarks.running.kernels import compile_kernels
 from boundmark.benchmarks.running.label_pattern import LabelPatterns
 from boundmark.benchmarks.running.method_sources import source_hash
-from boundmark.benchmarks.running.planning import PlannedTask, plan_tasks
+from boundmark.benchmarks.running.planning import NamedInstance, PlannedTask, plan_tasks
 from boundmark.benchmarks.running.progress import task_progress
 from boundmark.benchmarks.running.storing import (
     RowWriter,
@@ -24,7 +24,6 @@ from boundmark.benchmarks.running.storing import (
     read_instance,
     store_beforehand,
 )
-from boundmark.benchmarks.running.suite import NamedInstance
 from boundmark.problems.errors import InvalidInputError, find
 from boundmark.problems.method import Method
 from boundmark.reports.stored.run_records import (

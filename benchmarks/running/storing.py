@@ -12,8 +12,7 @@ from typing import Any
 
 from boundmark.benchmarks.running.environment import describe_environment
 from boundmark.benchmarks.running.execution.task import Outcome
-from boundmark.benchmarks.running.planning import PlannedTask
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance, PlannedTask
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.files import open_regular, read_regular

@@ -9,70 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.benchmarks.running.label_pattern import ALL_LABELS, LabelPatterns, LabelWord
+from boundmark.benchmarks.running.planning import MethodChoice, NamedInstance
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.solving.own_method import find_method, is_file
 from boundmark.datasets.file_format import UnknownDimensionError
 from boundmark.datasets.resolve import load_file, load_member
-from boundmark.problems.catalog import methods, problems
+from boundmark.problems.catalog import problems
 from boundmark.problems.devices import Cluster, Device, fusing, substitutes
 from boundmark.problems.errors import (
     BoundmarkError,
     InvalidInputError,
     MissingFileError,
     NoRoomError,
-    find,
 )
 from boundmark.problems.files import naming
-from boundmark.problems.method import Method
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, Parameter
-from boundmark.problems.problem import Instance, ParameterValue, Problem
-from boundmark.reports.true_costs import Hardware
-
-
-@dataclass(frozen=True)
-class MethodChoice:
-    """A method and all its parameters."""
-
-    method: Method
-    params: Mapping[str, ParameterValue]
-
-    @classmethod
-    def of(
-        cls, name: str, overrides: Mapping[str, ParameterValue] | None = None, *, problem: str = ""
-    ) -> "MethodChoice":
-        """Return a method with some of its parameters changed; see `find_method` for names.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such method or parameter.
-        InvalidInputError
-            If a parameter's type is not its default's, or the method is not for the problem given.
-
-        Examples
-        --------
-        >>> dict(MethodChoice.of("random-100", {"samples": 7}).params)
-        {'samples': 7}
-        """
-        known = methods(problem or None)
-        if name not in known and not is_file(name) and name in methods():
-            # Saying that it treats another problem helps more than saying that it is unknown.
-            known = methods()
-        method = find_method(name, known, problem)
-        if problem and method.problem != problem:
-            raise InvalidInputError(
-                f"method {name!r} treats {method.problem!r}; expected methods for {problem!r}."
-            )
-        params = dict(method.params)
-        for key, value in (overrides or {}).items():
-            default = find(f"parameter of {name}", key, method.params)
-            if type(value) is not type(default):
-                raise InvalidInputError(
-                    f"parameter {key} of method {name!r} is {value!r}; "
-                    f"expected {type(default).__name__}."
-                )
-            params[key] = value
-        return cls(method, params)
+from boundmark.problems.problem import Instance, Problem
 
 
 @dataclass(frozen=True)
@@ -177,52 +128,6 @@ class InstanceGroup:
     optional: bool = False
     device: Device | Cluster | None = None
     fuses: bool = False
-
-
-@dataclass(frozen=True)
-class NamedInstance:
-    """An instance and where it comes from.
-
-    Attributes
-    ----------
-    methods
-        Those for this instance beyond the suite's.
-    device
-        Name of the device or cluster that its costs are for; empty if they came with the source.
-    notes
-        What was taken for granted when the source was read, as sentences.
-    costs
-        What its costs rest on, in words; empty where nobody knows.
-    hardware
-        Names of all devices that its costs are for, and the type of arithmetic, where these are
-        known.
-    is_device_chosen
-        Whether its group in a suite names the device, so that labels name it even if it is the
-        usual one.
-    """
-
-    dataset: str
-    member: str
-    instance: Instance
-    methods: tuple[MethodChoice, ...] = ()
-    device: str = ""
-    notes: tuple[str, ...] = ()
-    costs: str = ""
-    hardware: Hardware | None = None
-    is_device_chosen: bool = False
-
-    @property
-    def label(self) -> str:
-        """Name for people, e.g. ``"onnx-light/resnet50 k=8"``; with the device if it is unusual."""
-        is_usual = not self.is_device_chosen and self.device == self._usual_device
-        device = (f"device={self.device}",) if self.device and not is_usual else ()
-        parameters = (f"{key}={value}" for key, value in self.instance.parameters.items())
-        return " ".join([f"{self.dataset}/{self.member}", *device, *parameters])
-
-    @property
-    def _usual_device(self) -> str:
-        problem = problems().get(self.instance.problem)
-        return problem.cost_model.default().name if problem and problem.cost_model else ""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from boundmark.benchmarks.running.suite import (
     MethodChoice,
     Suite,
 )
+from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file
 from boundmark.problems.errors import InvalidInputError, find, quoted
@@ -312,9 +313,9 @@ def _method_choices(read: _Reader, problem: Problem) -> tuple[MethodChoice, ...]
 def _method_choice(entry: Any, problem: Problem) -> MethodChoice:
     match entry:
         case str():
-            return MethodChoice.of(entry, problem=problem.name)
+            return method_choice(entry, problem=problem.name)
         case {"name": str(name), "params": dict(params), **others} if not others:
-            return MethodChoice.of(name, params, problem=problem.name)
+            return method_choice(name, params, problem=problem.name)
     raise InvalidInputError(
         f"expected a name or {{ name = ..., params = {{ ... }} }}, found {quoted(entry)}."
     )

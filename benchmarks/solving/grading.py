@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.solving.answer import GIVEN, Answer
-from boundmark.benchmarks.solving.model import Choice, Model, choose
+from boundmark.benchmarks.solving.model import Choice
 from boundmark.benchmarks.solving.presentation import presentation_of
 from boundmark.benchmarks.solving.rounds import MethodPlan
 from boundmark.benchmarks.solving.solution_file import (
@@ -49,29 +49,20 @@ class GivenSolution:
     notes: tuple[str, ...] = ()
 
 
-def instance_and_solution(
-    model: str | Model,
-    path: Path,
-    given: Mapping[str, str],
-    problem: str | None = None,
-    device: str | None = None,
-    dims: Mapping[str, int] | None = None,
-) -> GivenSolution:
+def solution_in(path: Path, chosen: Choice) -> GivenSolution:
     """Return a solution in a file, with the model's instance that it solves.
 
     Parameters
     ----------
-    given
-        Parameters of the instance as texts. Where neither they nor a stored instance say what they
-        are, the solution does: a partition is for as many stages as it uses.
+    chosen
+        The model and parameters. Where neither they nor a stored instance say what they are, the
+        solution does: a partition is for as many stages as it uses.
 
     Raises
     ------
     InvalidInputError
-        If the file is no solution of this instance, or the model is none; see
-        `model.choose`.
+        If the file is no solution of this instance.
     """
-    chosen = choose(model, given, problem, device, dims)
     meant = _of_text(path, chosen)
     if meant is not None:
         return meant

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.datasets import python_objects
 from boundmark.datasets.python_objects import is_of, is_pair_of_frames
 from boundmark.datasets.resolve import load_file, load_source

@@ -20,13 +20,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+from boundmark.benchmarks.running.planning import MethodChoice
 from boundmark.benchmarks.solving.solution_file import is_frame, solution_of_rows, written_solution
-from boundmark.problems.catalog import problems
+from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.problems.files import read_bytes
 from boundmark.problems.method import Budget, Kind, Method, Progress
-from boundmark.problems.problem import Instance
+from boundmark.problems.problem import Instance, ParameterValue
 
 # Arguments of a function that streams: instance, budget, seed, progress.
 STREAMING = 4
@@ -68,6 +69,44 @@ def find_method(name: str, known: Mapping[str, Method], problem: str = "") -> Me
     if not os.access(argv[0], os.X_OK):
         raise InvalidInputError(f"{argv[0]} is not executable; expected an executable.")
     return Method.command(argv, name=name, problem=problem, kind="heuristic", version=version)
+
+
+def method_choice(
+    name: str, overrides: Mapping[str, ParameterValue] | None = None, *, problem: str = ""
+) -> MethodChoice:
+    """Return a method with some of its parameters changed; see `find_method` for names.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such method or parameter.
+    InvalidInputError
+        If a parameter's type is not its default's, or the method is not for the problem given.
+
+    Examples
+    --------
+    >>> dict(method_choice("random-100", {"samples": 7}).params)
+    {'samples': 7}
+    """
+    known = methods(problem or None)
+    if name not in known and not is_file(name) and name in methods():
+        # Saying that it treats another problem helps more than saying that it is unknown.
+        known = methods()
+    method = find_method(name, known, problem)
+    if problem and method.problem != problem:
+        raise InvalidInputError(
+            f"method {name!r} treats {method.problem!r}; expected methods for {problem!r}."
+        )
+    params = dict(method.params)
+    for key, value in (overrides or {}).items():
+        default = find(f"parameter of {name}", key, method.params)
+        if type(value) is not type(default):
+            raise InvalidInputError(
+                f"parameter {key} of method {name!r} is {value!r}; "
+                f"expected {type(default).__name__}."
+            )
+        params[key] = value
+    return MethodChoice(method, params)
 
 
 def _words(command: str) -> list[str]:

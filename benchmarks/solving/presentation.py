@@ -6,19 +6,21 @@ names a `Presentation`.
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from boundmark.benchmarks.running.planning import NamedInstance
+from boundmark.benchmarks.solving.answer import Answer
 from boundmark.problems.catalog import may_treat, problems
 from boundmark.problems.entry_points import registered
+from boundmark.problems.labels import names_of
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.running.suite import NamedInstance
-    from boundmark.benchmarks.solving.answer import Answer
+    from boundmark.benchmarks.solving.model import Model
     from boundmark.reports.plots import Plot
 
 
@@ -66,7 +68,7 @@ class Loss:
     where: str
 
 
-InOrder: TypeAlias = "Callable[[NamedInstance, str, str, float, Mapping[str, int]], NamedInstance]"
+InOrder: TypeAlias = "Callable[[NamedInstance, Model, str, float], NamedInstance]"
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Presentation:
         came with the model, or there is nothing to be off.
     in_order
         Returns the instance of a model with its operators in the order of a file or a method, for
-        `solve --order`, given seconds and open dimensions; None if their order is nothing to it.
+        `solve --order`, given seconds; None if their order is nothing to it.
     """
 
     problem: str
@@ -143,3 +145,24 @@ def presentation_of(problem: str) -> Presentation:
         is_wanted=lambda point: may_treat(point.name, problem),
     )
     return found.get(problem) or Presentation(problem)
+
+
+def named_rows(answer: Answer) -> list[tuple[str | int, ...]] | None:
+    """Return the rows of the solution's table by name; None if there is no such table."""
+    instance = answer.source.instance
+    problem = problems()[instance.problem]
+    if answer.solution is None or problem.table is None:
+        return None
+    names = names_of(problem.naming, instance)
+    solution = presentation_of(problem.name).shown(answer)
+    if not problem.table.says_all(solution):
+        return None
+    value_names = problem.table.value_names(instance)
+    known = [value_names.get(column) for column in problem.table.columns[1:]]
+    return [
+        (
+            names[row[0]],
+            *(called[x] if called else x for called, x in zip(known, row[1:], strict=True)),
+        )
+        for row in problem.table.rows(solution)
+    ]

@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boundmark.benchmarks.running.execution.task import Outcome
-from boundmark.benchmarks.running.planning import PlannedTask, plan_tasks
+from boundmark.benchmarks.running.planning import (
+    MethodChoice,
+    NamedInstance,
+    PlannedTask,
+    plan_tasks,
+)
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.solving.interruption import TIME_IS_UP
+from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.benchmarks.solving.wall_clock import WallClock
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
@@ -82,7 +87,7 @@ class MethodPlan:
             If one treats another problem, or the problem has no methods.
         """
         if names:
-            asked = (MethodChoice.of(name, problem=problem.name) for name in dict.fromkeys(names))
+            asked = (method_choice(name, problem=problem.name) for name in dict.fromkeys(names))
             return cls((), (tuple(asked),))
         known = methods(problem.name)
         of_kinds = [one for one in known.values() if one.kind in kinds]
@@ -98,14 +103,12 @@ class MethodPlan:
         heuristics = [name for name in wanted if known[name].kind == "heuristic"]
         others = [name for name in heuristics if name not in named]
         rounds = [
-            tuple(
-                MethodChoice.of(name, problem=problem.name) for name in round_ if name in treating
-            )
+            tuple(method_choice(name, problem=problem.name) for name in round_ if name in treating)
             for round_ in ((*first, *others), *later)
         ]
         return cls(
             tuple(
-                MethodChoice.of(name, params, problem=problem.name)
+                method_choice(name, params, problem=problem.name)
                 for name, params in immediate.items()
             ),
             tuple(filter(None, rounds)),

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from boundmark.benchmarks.library.known import KnownResults, known_results
 from boundmark.benchmarks.running.execution.task import Outcome, Task
-from boundmark.benchmarks.running.planning import PlannedTask
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance, PlannedTask
 from boundmark.benchmarks.solving.answer import GIVEN, LIBRARY, UNSUITABLE, Answer, warnings_about
 from boundmark.benchmarks.solving.interruption import (
     INTERRUPTIONS,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.function_benchmark import benchmark
     from boundmark.benchmarks.measuring.operator_times import Profile
     from boundmark.benchmarks.measuring.profiling import profile
+    from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.results import Results, results, run
-    from boundmark.benchmarks.solving.answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.solving.model import Model, load
     from boundmark.problems.errors import BoundmarkError as Error
     from boundmark.problems.method import Method
@@ -48,11 +48,11 @@ __all__ = [
 
 # Module of each name, and what it is called there.
 _HOMES = {
-    "BoundCertificate": "benchmarks.solving.answer:BoundCertificate",
+    "BoundCertificate": "benchmarks.model_answer:BoundCertificate",
     "Error": "problems.errors:BoundmarkError",
     "Method": "problems.method:Method",
     "Model": "benchmarks.solving.model:Model",
-    "ModelAnswer": "benchmarks.solving.answer:ModelAnswer",
+    "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
     "Profile": "benchmarks.measuring.operator_times:Profile",
     "Results": "benchmarks.results:Results",
     "benchmark": "benchmarks.function_benchmark:benchmark",

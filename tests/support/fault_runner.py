@@ -16,9 +16,8 @@ from chains import chain
 from boundmark.benchmarks.running.execution.dask_engine import DaskEngine
 from boundmark.benchmarks.running.execution.engine import LocalEngine
 from boundmark.benchmarks.running.execution.task import Outcome, Task
-from boundmark.benchmarks.running.planning import PlannedTask
+from boundmark.benchmarks.running.planning import NamedInstance, PlannedTask
 from boundmark.benchmarks.running.runner import run_planned
-from boundmark.benchmarks.running.suite import NamedInstance
 
 METHODS = "faulty_methods:METHODS"
 WORKERS = 2

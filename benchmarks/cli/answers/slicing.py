@@ -1,6 +1,5 @@
 """Print a slicing, a line for every device; and run the operators in another order."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +8,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.solving.answer import Answer
-from boundmark.benchmarks.solving.model import load, named_instance
+from boundmark.benchmarks.solving.model import Model, choose, named_instance
 from boundmark.benchmarks.solving.presentation import Loss, Presentation
 from boundmark.problems.catalog import methods
 from boundmark.problems.certificate import Certificate, Claim
@@ -131,9 +130,7 @@ def _instance(answer: Answer) -> SlicingInstance:
 METRIC = {"metric": "sum"}
 
 
-def in_order(
-    source: NamedInstance, model: str, order: str, seconds: float, dims: Mapping[str, int]
-) -> NamedInstance:
+def in_order(source: NamedInstance, model: Model, order: str, seconds: float) -> NamedInstance:
     """Return a slicing instance whose operators run in another order ([MEMORIANOVA24], 3.1).
 
     Parameters
@@ -153,11 +150,11 @@ def in_order(
     """
     instance = source.instance
     assert isinstance(instance, SlicingInstance)
-    names, found, how = _found(model, order, seconds, dims)
+    names, found, how = _found(replace(model, device=None), order, seconds)
     place = {name: at for at, name in enumerate(instance.graph.names)}
     if len(place) < instance.nodes or set(names) != set(place):
         raise InvalidInputError(
-            f"{model}: operators to order and to slice are not called alike; expected a model "
+            f"{model.name}: operators to order and to slice are not called alike; expected a model "
             "whose operators have names of their own."
         )
     with naming(f"--order {order}"):
@@ -166,9 +163,7 @@ def in_order(
     return replace(source, instance=replace(instance, graph=graph), notes=(*source.notes, note))
 
 
-def _found(
-    model: str, order: str, seconds: float, dims: Mapping[str, int]
-) -> tuple[tuple[str, ...], list[int], str]:
+def _found(model: Model, order: str, seconds: float) -> tuple[tuple[str, ...], list[int], str]:
     """Return the names of the model's operators, their order, and where that is from."""
     if order not in methods():
         path = Path(order)
@@ -177,9 +172,9 @@ def _found(
             raise InvalidInputError(
                 f"--order is {quoted(order)}; expected a file, or one of {known}."
             )
-        from boundmark.benchmarks.solving.grading import instance_and_solution
+        from boundmark.benchmarks.solving.grading import solution_in
 
-        given = instance_and_solution(model, path, METRIC, "ordering", None, dims)
+        given = solution_in(path, choose(model, METRIC, "ordering"))
         ordered: Any = given.source.instance
         return ordered.graph.names, list(given.document["order"]), order
     method = methods()[order]
@@ -188,7 +183,7 @@ def _found(
             f"--order is {quoted(order)}, a method of problem {method.problem!r} that makes no "
             "order; expected a method of 'ordering'."
         )
-    ordered = named_instance(load(model, dims=dims), METRIC, "ordering").instance
+    ordered = named_instance(model, METRIC, "ordering").instance
     kept = _Last()
     method.run(ordered, Budget(wall_seconds=seconds), 1, kept, **method.params)
     if kept.order is None:

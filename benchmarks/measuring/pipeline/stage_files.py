@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.benchmarks.solving.grading import instance_and_solution
+from boundmark.benchmarks.solving.grading import solution_in
+from boundmark.benchmarks.solving.model import choose
 from boundmark.datasets.pipeline.onnx_split import StageModel, split_model
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -52,16 +53,15 @@ class GivenPartition:
         Parameters
         ----------
         k, device, dims
-            As given on the command line, see `model.named_instance`.
+            As given on the command line, see `model.choose`.
 
         Raises
         ------
         InvalidInputError
             If the solution is no partition of the model.
         """
-        given = instance_and_solution(
-            str(model), solution, {} if k is None else {"k": k}, "pipeline", device, dims
-        )
+        parameters = {} if k is None else {"k": k}
+        given = solution_in(solution, choose(str(model), parameters, "pipeline", device, dims))
         instance = given.source.instance
         assert isinstance(instance, PipelineInstance)
         partition = in_pipeline_order(instance, Partition.from_json(given.document))
@@ -149,7 +149,7 @@ def cut_segments(
         If the model is no ONNX file, the solution no placement of it, or operators were fused.
     """
     _refuse_other_than_onnx(model)
-    given = instance_and_solution(str(model), solution, {}, "placement", device, dims)
+    given = solution_in(solution, choose(str(model), {}, "placement", device, dims))
     instance = given.source.instance
     assert isinstance(instance, PlacementInstance)
     if instance.fusion != NO_FUSION:

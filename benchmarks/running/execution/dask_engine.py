@@ -27,10 +27,9 @@ from distributed import (
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
 from boundmark.benchmarks.running.environment import describe_environment
-from boundmark.benchmarks.running.execution.engine import ReadInstance
 from boundmark.benchmarks.running.execution.fork_server import ServerStoppedError
 from boundmark.benchmarks.running.execution.supervisor import Supervisor
-from boundmark.benchmarks.running.execution.task import Outcome, Task
+from boundmark.benchmarks.running.execution.task import Outcome, ReadInstance, Task
 from boundmark.problems.errors import BoundmarkError
 
 

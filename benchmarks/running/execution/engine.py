@@ -7,19 +7,16 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 from boundmark.benchmarks.running.execution.fork_server import ServerStoppedError
 from boundmark.benchmarks.running.execution.supervisor import Supervisor
-from boundmark.benchmarks.running.execution.task import Outcome, Task
+from boundmark.benchmarks.running.execution.task import Outcome, ReadInstance, Task
 from boundmark.benchmarks.running.settings import MOST_WORKERS, bounded_integer
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, extra_with
 
 Item = TypeVar("Item")
-
-# Returns the canonical JSON of the instance with a hash.
-ReadInstance: TypeAlias = Callable[[str], bytes]
 
 ENGINES = ("local", "dask")
 

@@ -1,13 +1,16 @@
 """A task and its outcome."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.problem import ParameterValue
 from boundmark.reports.stored.schema import Status, TraceKind
+
+# Returns the canonical JSON of the instance with a hash.
+ReadInstance: TypeAlias = Callable[[str], bytes]
 
 
 @dataclass(frozen=True)

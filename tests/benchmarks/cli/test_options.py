@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from boundmark.benchmarks.cli.evaluate import evaluate
-from boundmark.benchmarks.cli.options import ParameterCommand, given_texts
+from boundmark.benchmarks.cli.options import ParameterCommand
 from boundmark.benchmarks.cli.solve import solve
 from boundmark.problems.catalog import problems
 from boundmark.problems.parameter import RESERVED, ChoiceParameter, IntegerParameter
@@ -29,9 +29,9 @@ SECOND = dataclasses.replace(
 @click.command(cls=ParameterCommand, problems=lambda: (FIRST, SECOND))
 @click.argument("model")
 @click.option("--quiet", is_flag=True)
-def command(model: str, quiet: bool, **parameters: str | None) -> None:
+def command(model: str, quiet: bool, parameters: dict[str, str]) -> None:
     """Echo."""
-    click.echo(f"{model} {quiet} {given_texts(parameters)}")
+    click.echo(f"{model} {quiet} {parameters}")
 
 
 @pytest.mark.parametrize(

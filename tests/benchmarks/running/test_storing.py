@@ -10,8 +10,8 @@ from boundmark.benchmarks.running.execution.task import Outcome
 from boundmark.benchmarks.running.planning import PlannedTask, plan_tasks
 from boundmark.benchmarks.running.settings import RunSettings
 from boundmark.benchmarks.running.storing import RowWriter
-from boundmark.benchmarks.running.suite import MethodChoice
 from boundmark.benchmarks.solving.model import named_instance
+from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.problems.errors import StoreError
 from boundmark.reports.stored.store import ResultStore
 
@@ -25,7 +25,7 @@ def planned() -> list[PlannedTask]:
     settings = RunSettings.checked(
         time_limit_seconds=5, memory_limit_gib=1, seeds=tuple(range(TASKS))
     )
-    return list(plan_tasks("test", [source], [MethodChoice.of("random-1")], settings))
+    return list(plan_tasks("test", [source], [method_choice("random-1")], settings))
 
 
 def outcome(planned: PlannedTask, host: str = "here") -> Outcome:

@@ -6,7 +6,7 @@ import pytest
 
 from boundmark.benchmarks.running.label_pattern import LabelPatterns
 from boundmark.benchmarks.running.planning import plan_tasks
-from boundmark.benchmarks.running.suite import MethodChoice, Suite
+from boundmark.benchmarks.running.suite import Suite
 from boundmark.benchmarks.running.suite_file import (
     INSTANCES_FIELDS,
     load_collection,
@@ -15,6 +15,7 @@ from boundmark.benchmarks.running.suite_file import (
     part_names,
     suite_names,
 )
+from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.datasets.resolve import load_member
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
 from boundmark.problems.json_documents import canonical_json
@@ -353,7 +354,7 @@ def test_mistakes_in_collections_are_named(tmp_path: Path, text: str, message: s
 def test_unknown_parameter_of_a_method_without_any() -> None:
     """Overriding what a method does not have is an error, not ignored."""
     with pytest.raises(BoundmarkError, match="no parameter of mean-work 'samples'"):
-        MethodChoice.of("mean-work", {"samples": 1})
+        method_choice("mean-work", {"samples": 1})
 
 
 FILES = """

@@ -9,9 +9,11 @@ import pytest
 from command_line import Boundmark
 from recording import record
 
-from boundmark.benchmarks.solving.answer import Answer, named_solution, write_named_solution
-from boundmark.benchmarks.solving.grading import instance_and_solution
-from boundmark.benchmarks.solving.model import named_instance
+from boundmark.benchmarks.cli.answers.printer import named_solution
+from boundmark.benchmarks.cli.request import write_named_solution
+from boundmark.benchmarks.solving.answer import Answer
+from boundmark.benchmarks.solving.grading import solution_in
+from boundmark.benchmarks.solving.model import choose, named_instance
 from boundmark.benchmarks.solving.presentation import presentation_of
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
@@ -63,7 +65,7 @@ def test_what_is_written_by_name_costs_the_same(problem: str, tmp_path: Path) ->
     objects.write_text(json.dumps(named_solution(answer)))
     model, _, given = CASES[problem]
     for file in (path, objects):
-        graded = instance_and_solution(model, file, given, problem)
+        graded = solution_in(file, choose(model, given, problem))
         assert graded.source.instance.sha256 == answer.source.instance.sha256
         # A table of devices does not say when operators start; all heuristics use one simulator.
         assert graded.objective == answer.objective
@@ -126,6 +128,6 @@ def test_mistakes(problem: str, content: Any, message: str, tmp_path: Path) -> N
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(content))
     with pytest.raises(InvalidInputError) as raised:
-        instance_and_solution(MODEL, path, {}, problem)
+        solution_in(path, choose(MODEL, {}, problem))
     assert message in str(raised.value)
     assert str(raised.value).startswith(str(path))

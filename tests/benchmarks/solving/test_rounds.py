@@ -11,9 +11,10 @@ import pytest
 from chains import chain
 
 from boundmark.benchmarks.running.execution.in_process import run_here
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
 from boundmark.benchmarks.solving import wall_clock
+from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.benchmarks.solving.rounds import MethodPlan, Rounds, SolvingOptions
 from boundmark.benchmarks.solving.wall_clock import WallClock
 from boundmark.reports.stored.schema import RESULTS, Status
@@ -39,7 +40,7 @@ def rounds(
     """Return two rounds of methods on a chain, with two at a time."""
     clock = StoppedClock(seconds) if started is None else WallClock(seconds, started)
     source = NamedInstance("file", "chain", chain(5, 2))
-    plan = MethodPlan((), tuple(tuple(map(MethodChoice.of, names)) for names in NAMES))
+    plan = MethodPlan((), tuple(tuple(map(method_choice, names)) for names in NAMES))
     settings = RunSettings(seconds, 2**30)
     options = SolvingOptions(plan, settings, clock, 2)
     return Rounds(source, plan, options, stored=stored, **more)
@@ -110,8 +111,8 @@ def test_immediate_methods_get_more_time_if_they_need_it(
     status: Status, seconds: float, bound: int | None, limits: dict[str, float]
 ) -> None:
     """In a round before all others; what has ended by itself is not run again."""
-    immediate = (MethodChoice.of("max-work"), MethodChoice.of("mean-work"))
-    plan = MethodPlan(immediate, ((MethodChoice.of("fractional-load"),),))
+    immediate = (method_choice("max-work"), method_choice("mean-work"))
+    plan = MethodPlan(immediate, ((method_choice("fractional-load"),),))
     search = Rounds(
         NamedInstance("file", "chain", chain(5, 2)),
         plan,
@@ -119,7 +120,7 @@ def test_immediate_methods_get_more_time_if_they_need_it(
         stored=NOTHING,
     )
     for planned in search.immediate_tasks():
-        method = MethodChoice.of(planned.task.method).method
+        method = method_choice(planned.task.method).method
         outcome = run_here(planned.task, method, chain(5, 2))
         search.finished(
             planned,
@@ -141,7 +142,7 @@ def test_what_immediate_methods_take_counts_and_starting_processes_does_not(
     """The others have what is left of the limit, all of a short one, from their first task on."""
     now = [1000.0]
     monkeypatch.setattr(wall_clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    plan = MethodPlan((MethodChoice.of("max-work"),), ((MethodChoice.of("memetic"),),))
+    plan = MethodPlan((method_choice("max-work"),), ((method_choice("memetic"),),))
     settings, clock = RunSettings(seconds, 2**30), WallClock(seconds, now[0])
     options = SolvingOptions(plan, settings, clock, 1)
     search = Rounds(NamedInstance("file", "chain", chain(5, 2)), plan, options, stored=NOTHING)
@@ -188,7 +189,7 @@ def test_stopping_wakes_who_waits() -> None:
 def test_what_is_stored_is_not_run_again(changes: dict[str, Any], is_known: bool) -> None:
     """Unless a method was stopped with less time, or it was another task."""
     row = {
-        "method": "mean-work", "method_version": MethodChoice.of("mean-work").method.version,
+        "method": "mean-work", "method_version": method_choice("mean-work").method.version,
         "params": "{}", "seed": 1, "memory_limit_bytes": 2**30, "status": "ok",
         "wall_seconds": 0.1, "time_limit_seconds": 20.0, "objective": None, "bound_certified": 6,
     }  # fmt: skip

@@ -7,8 +7,9 @@ import pytest
 from chains import chain
 from command_line import Boundmark
 
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.running.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.benchmarks.solving.rounds import MethodPlan, SolvingOptions
 from boundmark.benchmarks.solving.search import solve
 from boundmark.benchmarks.solving.wall_clock import WallClock
@@ -298,7 +299,7 @@ def test_what_is_not_kept_is_not_stored(tmp_path: Path) -> None:
     # One finds the partition, so that no tie is decided by the clock.
     chosen = ("max-work", "ideal-dp")
     options = SolvingOptions(
-        MethodPlan(tuple(map(MethodChoice.of, chosen)), ()),
+        MethodPlan(tuple(map(method_choice, chosen)), ()),
         RunSettings(60.0, 2**30),
         WallClock(60.0),
         workers=1,
@@ -314,7 +315,7 @@ def test_what_is_not_kept_is_not_stored(tmp_path: Path) -> None:
 def test_immediate_methods_alone_answer() -> None:
     """Where a problem, of a plug-in say, has no other methods; what came before is no search."""
     options = SolvingOptions(
-        MethodPlan((MethodChoice.of("balanced-work"), MethodChoice.of("max-work")), ()),
+        MethodPlan((method_choice("balanced-work"), method_choice("max-work")), ()),
         RunSettings(5.0, 2**30),
         WallClock(5.0, started=time.monotonic() - 1000),
         workers=1,

@@ -6,7 +6,7 @@ import pytest
 from schedules import v_shape
 
 from boundmark.benchmarks.cli.answers import microbatch
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.solving.answer import Answer
 
 

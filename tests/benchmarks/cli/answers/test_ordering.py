@@ -9,7 +9,7 @@ from brute_force_ordering import instance
 from command_line import Boundmark
 
 from boundmark.benchmarks.cli.answers import ordering
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.solving.answer import Answer
 
 SAMPLE = instance(

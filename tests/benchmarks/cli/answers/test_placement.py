@@ -10,7 +10,7 @@ from brute_force_placement import instance
 from command_line import Boundmark
 
 from boundmark.benchmarks.cli.answers import placement
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.solving.answer import Answer
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 

@@ -8,7 +8,7 @@ from brute_force_slicing import HALO, instance, needs
 from command_line import Boundmark
 
 from boundmark.benchmarks.cli.answers import slicing
-from boundmark.benchmarks.running.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.solving.answer import Answer
 
 METHODS = ("--method", "slice-compute", "--method", "one-device", "--method", "equal-slices")

@@ -16,8 +16,7 @@ from typing import Any, cast
 import pytest
 
 from boundmark.benchmarks.running.execution.dask_engine import DaskEngine, _Run
-from boundmark.benchmarks.running.execution.engine import ReadInstance
-from boundmark.benchmarks.running.execution.task import Outcome, Task
+from boundmark.benchmarks.running.execution.task import Outcome, ReadInstance, Task
 from boundmark.problems.errors import BoundmarkError
 
 MakeTask = Callable[..., Task]

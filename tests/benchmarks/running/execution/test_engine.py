@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from boundmark.benchmarks.running.execution.dask_engine import DaskEngine
-from boundmark.benchmarks.running.execution.engine import ENGINES, Engine, LocalEngine, ReadInstance
-from boundmark.benchmarks.running.execution.task import Outcome, Task
+from boundmark.benchmarks.running.execution.engine import ENGINES, Engine, LocalEngine
+from boundmark.benchmarks.running.execution.task import Outcome, ReadInstance, Task
 from boundmark.problems.errors import BoundmarkError
 
 MakeTask = Callable[..., Task]
