@@ -2,26 +2,25 @@
 
 import math
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from boundmark.benchmarks.cli.options import (
+    INTERRUPTED,
     PATH,
     ParameterCommand,
     draws_of,
     draws_option,
     read_deviations,
 )
-from boundmark.benchmarks.cli.request import (
-    INTERRUPTED,
+from boundmark.benchmarks.cli.solve import (
     NOTHING_FOUND,
     SolvingRequest,
     registered_problems,
-    search,
     solving_options,
-    stored_files,
 )
 
 if TYPE_CHECKING:
@@ -77,31 +76,36 @@ def evaluate(
     drawn at random around their values: how the cost changes, and what is left of the lead over the
     baseline.
     """
-    from boundmark.benchmarks.cli.answers.printer import print_answers, print_losses
+    from boundmark.benchmarks.cli.answers.printer import (
+        print_answers,
+        print_losses,
+        stored_files,
+    )
     from boundmark.benchmarks.solving.grading import bound_plan, graded, robustness, solution_in
     from boundmark.benchmarks.solving.model import choose
-    from boundmark.benchmarks.solving.wall_clock import WallClock
+    from boundmark.benchmarks.solving.search import solve
 
-    settings = request.settings()
+    options = request.options()
     _check_options(max_gap, bounds, request.methods)
     if not noise and baseline is not None:
         raise click.UsageError("--baseline is given without --noise; expected both.")
     number = draws_of(noise, draws)
-    clock = WallClock(settings.time_limit_seconds)
+    began = time.monotonic()
     chosen = choose(model, request.parameters, request.problem, request.device, request.dims)
     given = solution_in(solution, chosen)
     noisy = robustness(given, noise, number, baseline) if noise else None
+    files: dict[str, Path] = {}
     if bounds is not None:
-        answer, files = _with_stored_bound(given, bounds, clock.spent()), {}
+        answer = _with_stored_bound(given, bounds, time.monotonic() - began)
     else:
         plan = bound_plan(chosen.problem.name, request.methods)
-        found, folder = search(given.source, request, clock, plan, given)
+        found, folder = solve(given.source, options, plan, given)
         answer = graded(found, given)
         files = stored_files(answer, folder, "graded")
     grade = _grade(answer.optimal, answer.gap, max_gap)
     noise_json = None if noisy is None else _noise_json(noisy)
     more = {"max_gap": max_gap, "grade": grade, "noise": noise_json}
-    print_answers([(answer, files)], request, more)
+    print_answers([(answer, files)], as_json=request.as_json, is_wide=request.wide, more=more)
     if not request.as_json:
         print_losses(answer)
         if noisy is not None:

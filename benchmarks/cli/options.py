@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from boundmark.problems.problem import Problem
 
 
+# What a shell says of a command that Ctrl-C has ended.
+INTERRUPTED = 130
+
+
 class _Path(click.Path):
     """A path; an empty text is none, though Python takes it for the current folder."""
 

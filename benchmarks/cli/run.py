@@ -14,12 +14,12 @@ from boundmark.benchmarks.cli.options import (
     FILE,
     FOLDER,
     GIBIBYTES,
+    INTERRUPTED,
     SECONDS,
     fail_on_option,
     fail_over,
     statuses,
 )
-from boundmark.benchmarks.cli.request import INTERRUPTED
 from boundmark.reports.stored.schema import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:

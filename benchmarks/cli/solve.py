@@ -1,32 +1,216 @@
 """`boundmark solve`: one model, its best solution, and how far from optimal it can be."""
 
+import functools
+import itertools
+import os
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import PATH, ParameterCommand
-from boundmark.benchmarks.cli.request import (
+from boundmark.benchmarks.cli.options import (
+    FOLDER,
+    GIBIBYTES,
     INTERRUPTED,
-    NOTHING_FOUND,
-    SolvingRequest,
-    registered_problems,
-    search,
-    solving_options,
-    stored_files,
+    PATH,
+    SECONDS,
+    ParameterCommand,
+    dim_option,
 )
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.running.planning import NamedInstance
     from boundmark.benchmarks.solving.answer import Answer
     from boundmark.benchmarks.solving.model import Model
-    from boundmark.benchmarks.solving.wall_clock import WallClock
+    from boundmark.benchmarks.solving.rounds import SolvingOptions
+    from boundmark.problems.problem import Problem
+
+# No solution and no bound, or no bound to grade a solution with.
+NOTHING_FOUND = 3
 
 # Seconds below which the instance without rules is not solved.
 LEAST_SECONDS = 1.0
+
+
+def registered_problems() -> "Iterable[Problem]":
+    """Return all problems, whose parameters are options."""
+    from boundmark.problems.catalog import problems
+
+    return problems().values()
+
+
+@dataclass(frozen=True)
+class SolvingRequest:
+    """The options that `solve` and `evaluate` share, as given on the command line.
+
+    Attributes
+    ----------
+    parameters
+        Texts of the problem's parameters that were given, by name.
+    problem, device, dims
+        Which instance, see `model.named_instance`.
+    time_limit
+        Seconds.
+    memory_limit
+        GiB for each method.
+    methods
+        Names; empty for the problem's default methods.
+    workers
+        Methods at a time.
+    library
+        Folder of the library to begin with, empty for none; None for the usual one.
+    out
+        Results folder to keep; None for one that is deleted at the end.
+    as_json, quiet, wide
+        How the answer is printed.
+    """
+
+    parameters: "Mapping[str, str]"
+    problem: str | None
+    device: str | None
+    dims: "dict[str, int]"
+    time_limit: float
+    memory_limit: float
+    methods: tuple[str, ...]
+    seed: int
+    workers: int
+    library: str | None
+    out: Path | None
+    as_json: bool
+    quiet: bool
+    wide: bool
+
+    def several(self) -> "list[Mapping[str, str]]":
+        """Return the parameters for each instance: one, or more where several values are given.
+
+        A value that is given twice counts once.
+        """
+        from boundmark.problems.catalog import problems
+
+        separators = {
+            parameter.name: parameter.separator
+            for name, problem in problems().items()
+            if self.problem in (None, name)
+            for parameter in problem.options
+        }
+        values = [
+            list(dict.fromkeys(text.split(separators.get(name, ","))))
+            for name, text in self.parameters.items()
+        ]
+        return [
+            dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
+        ]
+
+    def options(self) -> "SolvingOptions":
+        """Return the checked options of a search.
+
+        Methods that are asked for by name are to show what they can do: they begin with no library
+        unless it is asked for, too.
+
+        Raises
+        ------
+        BoundmarkError
+            If a limit or the seed is out of its range, or the folder asked for is no library.
+        """
+        from boundmark.benchmarks.running.settings import (
+            LARGEST_SEED,
+            RunSettings,
+            bounded_integer,
+        )
+        from boundmark.benchmarks.solving.rounds import SolvingOptions
+
+        settings = RunSettings.checked(
+            time_limit_seconds=self.time_limit,
+            memory_limit_gib=self.memory_limit,
+            seeds=(bounded_integer("seed", self.seed, 0, LARGEST_SEED),),
+        )
+        library = None
+        if self.library not in ("", "none") and not (self.methods and self.library is None):
+            from boundmark.benchmarks.library import usual_library
+
+            library = usual_library(self.library)
+        return SolvingOptions(
+            settings,
+            self.workers,
+            self.methods,
+            library,
+            self.out,
+            quiet=self.quiet or self.as_json,
+            keeps_interrupted=True,
+        )
+
+
+def solving_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options about the instance, the limits and the methods.
+
+    The command gets them as one argument, ``request``, beside those that it declares itself.
+    """
+    options = (
+        click.option(
+            "--problem", metavar="NAME",
+            help="Problem to solve, one of `boundmark problems`; by default, the first that suits "
+            "MODEL.",
+        ),
+        click.option(
+            "--device", metavar="NAME|FILE",
+            help="Device or cluster that the costs of a model are computed for, one of `boundmark "
+            "devices` or a .toml file; by default, the problem's usual one.",
+        ),
+        dim_option,
+        click.option(
+            "--time-limit", type=SECONDS, default=60.0,
+            show_default=True, metavar="SECONDS",
+            help="Wall-clock limit of the search, checks included; reading the model and importing "
+            "methods come before.",
+        ),
+        click.option(
+            "--memory-limit", type=GIBIBYTES, default=4.0,
+            show_default=True, metavar="GIB", help="Memory limit of each method.",
+        ),
+        click.option(
+            "--method", "methods", multiple=True, metavar="NAME|FILE",
+            help="Run only this method, one of `boundmark methods`, a Python file with a function "
+            "`run`, or a command such as './solver --seed {seed}'; may be repeated. By default, "
+            "the problem's usual methods run.",
+        ),
+        click.option(
+            "--seed", type=int, default=1, show_default=True, help="Seed of random choices.",
+        ),
+        click.option(
+            "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
+            show_default="one per CPU", help="Number of methods that run at a time.",
+        ),
+        click.option(
+            "--library", metavar="DIR|none", show_default="library/ of the checkout, if any",
+            help="Begin with what the library in this folder has of the instance; with --method, "
+            "only if you name it.",
+        ),
+        click.option(
+            "--out", metavar="DIR", type=FOLDER,
+            help="Keep instance, solutions and certificates in this results folder; by default, "
+            "nothing is kept.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+        click.option(
+            "--wide", is_flag=True,
+            help="Print tables as wide as they are, whatever the terminal's width.",
+        ),
+    )  # fmt: skip
+    shared = [field.name for field in fields(SolvingRequest)]
+
+    @functools.wraps(command)
+    def with_request(**given: Any) -> None:
+        request = SolvingRequest(**{name: given.pop(name) for name in shared})
+        command(request=request, **given)
+
+    decorated: Callable[..., None] = with_request
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
 
 
 @click.command(cls=ParameterCommand, problems=registered_problems)
@@ -65,13 +249,18 @@ def solve(
 
     Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
-    from boundmark.benchmarks.cli.answers.printer import LABEL_WIDTH, print_answers, print_losses
+    from boundmark.benchmarks.cli.answers.printer import (
+        LABEL_WIDTH,
+        print_answers,
+        print_losses,
+        stored_files,
+    )
     from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.solving import search
     from boundmark.benchmarks.solving.model import choose, load
     from boundmark.benchmarks.solving.presentation import presentation_of
-    from boundmark.benchmarks.solving.wall_clock import WallClock
 
-    settings, wanted = request.settings(), request.several()
+    options, wanted = request.options(), request.several()
     is_one = len(wanted) == 1
     _check_one(is_one, given, tool, order)
     loaded = load(model, dims=request.dims, device=request.device)
@@ -87,21 +276,24 @@ def solve(
     sources = [own.source] if own else [one.named(one.make(one.given)) for one in chosen]
     if order is not None:
         sources = [_in_order(sources[0], loaded, order, request.time_limit / 2)]
+
     found = []
     for source in sources:
-        clock = WallClock(settings.time_limit_seconds)
-        answer, folder = search(source, request, clock, given=own)
+        answer, folder = search.solve(source, options, given=own)
         found.append((answer, stored_files(answer, folder, "best")))
         if answer.interrupted:
             break
-    free = _without_rules(answer, loaded, wanted[0], request, clock) if is_one else None
+
+    free = _without_rules(answer, loaded, wanted[0], options) if is_one else None
     if tool is not None and answer.solution is not None:
         click.echo(presentation_of(answer.source.instance.problem).as_tool(answer, tool))
         if free is not None:
             click.echo(_cost_of_rules(answer, free), err=True)
     else:
         more = {"without_rules": free.to_json()} if free else {}
-        print_answers(found, request, more, is_table=not is_one)
+        print_answers(
+            found, as_json=request.as_json, is_wide=request.wide, is_table=not is_one, more=more
+        )
         if free is not None and not request.as_json:
             echo(f"{'rules':{LABEL_WIDTH}}{_cost_of_rules(answer, free)}")
         if own is not None and not request.as_json:
@@ -177,28 +369,25 @@ def _in_order(
 
 
 def _without_rules(
-    answer: "Answer",
-    model: "Model",
-    parameters: Mapping[str, str],
-    request: SolvingRequest,
-    clock: "WallClock",
+    answer: "Answer", model: "Model", parameters: Mapping[str, str], options: "SolvingOptions"
 ) -> "Answer | None":
     """Return the answer where solutions follow no tool's rules; None if they follow none here.
 
     None, too, if there is nothing to compare with, or no time is left.
     """
     from boundmark.benchmarks.solving.model import named_instance
-    from boundmark.benchmarks.solving.wall_clock import WallClock
+    from boundmark.benchmarks.solving.search import solve
 
-    instance = answer.source.instance
+    instance, limits = answer.source.instance, options.settings
     if answer.objective is None or answer.interrupted or "rules" not in instance.parameters:
         return None
     others = {name: text for name, text in parameters.items() if name != "rules"}
     free = named_instance(model, others, instance.problem)
-    seconds = clock.remaining()
-    if free.instance.sha256 == instance.sha256 or seconds < LEAST_SECONDS:
+    left = limits.time_limit_seconds - answer.seconds
+    if free.instance.sha256 == instance.sha256 or left < LEAST_SECONDS:
         return None
-    found, _ = search(free, replace(request, quiet=True, out=None), WallClock(seconds))
+    limits = replace(limits, time_limit_seconds=left)
+    found, _ = solve(free, replace(options, settings=limits, out=None, quiet=True))
     return found if found.objective is not None else None
 
 

@@ -18,9 +18,8 @@ from boundmark.benchmarks.running.planning import (
     plan_tasks,
 )
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.solving.interruption import TIME_IS_UP
+from boundmark.benchmarks.solving.ending import TIME_IS_UP, WallClock
 from boundmark.benchmarks.solving.own_method import method_choice
-from boundmark.benchmarks.solving.wall_clock import WallClock
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
@@ -123,17 +122,12 @@ class MethodPlan:
 
 @dataclass(frozen=True)
 class SolvingOptions:
-    """The methods of a search, their time, memory and processes, and what is kept.
+    """The time of a search, the memory and processes of its methods, and what is kept.
 
     Attributes
     ----------
-    plan
-        Methods, round after round; None for those named in `methods`, or else the problem's default
-        ones.
     settings
-        Memory limit of each method, and its seed; the time is the clock's.
-    clock
-        Wall time of the search.
+        Wall time of the search; memory limit of each method, and its seed.
     workers
         Methods at a time.
     methods
@@ -149,9 +143,7 @@ class SolvingOptions:
         Whether a search that Ctrl-C ends is stored in a new folder if there is no other.
     """
 
-    plan: MethodPlan | None
     settings: RunSettings
-    clock: WallClock
     workers: int
     methods: tuple[str, ...] = ()
     library: "Library | None" = None
@@ -204,6 +196,7 @@ class Rounds:
         source: NamedInstance,
         plan: MethodPlan,
         options: SolvingOptions,
+        clock: WallClock,
         *,
         stored: "pd.DataFrame | None",
         target: int | None = None,
@@ -217,7 +210,7 @@ class Rounds:
         self._immediate_seconds = self._spent = 0.0
         self._has_postponed = False
         self._settings = options.settings
-        self.clock = options.clock
+        self.clock = clock
         self.on_begin: Callable[[WallClock], None] = lambda clock: None
         self._stored = stored
         self._workers = options.workers

@@ -12,10 +12,11 @@ from boundmark.benchmarks.library.known import KnownResults, known_results
 from boundmark.benchmarks.running.execution.task import Outcome, Task
 from boundmark.benchmarks.running.planning import NamedInstance, PlannedTask
 from boundmark.benchmarks.solving.answer import GIVEN, LIBRARY, UNSUITABLE, Answer, warnings_about
-from boundmark.benchmarks.solving.interruption import (
+from boundmark.benchmarks.solving.ending import (
     INTERRUPTIONS,
     PROVEN,
     TimeIsUpError,
+    WallClock,
     end_running_methods,
     ended_because,
     ending_gently,
@@ -37,7 +38,10 @@ Ended: TypeAlias = list[tuple[PlannedTask, Outcome]]
 
 
 def solve(
-    source: NamedInstance, options: SolvingOptions, given: "GivenSolution | None" = None
+    source: NamedInstance,
+    options: SolvingOptions,
+    plan: MethodPlan | None = None,
+    given: "GivenSolution | None" = None,
 ) -> tuple[Answer, Path | None]:
     """Run methods on an instance; return the best verified results and the folder that has them.
 
@@ -52,19 +56,22 @@ def solve(
 
     Parameters
     ----------
+    plan
+        The methods; None for those that the options name, or else the problem's default ones.
     given
         A solution that the user has, which is as good as one that a method has found.
     """
-    options = replace(options, clock=options.clock.begun_anew())
+    clock = WallClock(options.settings.time_limit_seconds)
     known = None
     if options.library is not None:
-        known = known_results(options.library, source.instance, options.clock.seconds)
+        known = known_results(options.library, source.instance, clock.seconds)
     if known is not None and given is None and options.out is None and not options.methods:
-        settled = known.settles(source, options.clock.spent())
+        settled = known.settles(source, clock.spent())
         if settled is not None:
             return settled, None
     folder = options.out
-    rounds = _rounds(source, options, given, known)
+    plan = plan or MethodPlan.of(problems()[source.instance.problem], options.methods)
+    rounds = _rounds(source, plan, options, clock, given, known)
     ended: Ended = []
     unchecked = ""
     try:
@@ -100,12 +107,13 @@ def solve(
 
 def _rounds(
     source: NamedInstance,
+    plan: MethodPlan,
     options: SolvingOptions,
+    clock: WallClock,
     given: "GivenSolution | None",
     known: KnownResults | None,
 ) -> Rounds:
     """Return the methods of a search, with what is known before it begins."""
-    plan = options.plan or MethodPlan.of(problems()[source.instance.problem], options.methods)
     stored = None
     if options.out is not None:
         from boundmark.reports.stored.store import ResultStore
@@ -117,6 +125,7 @@ def _rounds(
         source,
         plan,
         options,
+        clock,
         stored=stored,
         target=min(costs, default=None),
         floor=known.bound if known else None,
@@ -169,7 +178,7 @@ def _run_others(
     compile_kernels(console, source.instance.problem)
     # No more processes than there are methods to run in them.
     workers = min(options.workers, sum(map(len, rounds.to_come)))
-    engine = LocalEngine(workers, checking_seconds=options.clock.checking_seconds)
+    engine = LocalEngine(workers, checking_seconds=rounds.clock.checking_seconds)
     engine.start(source.instance.problem, rounds.to_come[0])
     content = canonical_json(source.instance.to_json()).encode()
     by_id: dict[str, PlannedTask] = {}

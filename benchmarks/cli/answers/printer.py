@@ -1,19 +1,22 @@
-"""Print answers: one in full, several as a table, and either as JSON."""
+"""Print answers: one in full, several as a table, and either as JSON; store them by name."""
 
+import csv
+import io
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
-from boundmark.benchmarks.cli.request import SolvingRequest
 from boundmark.benchmarks.cli.terminal import USUAL_WIDTH, echo, wide_tables
 from boundmark.benchmarks.solving.answer import Answer
 from boundmark.benchmarks.solving.presentation import named_rows, presentation_of
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import printable
+from boundmark.reports.stored.durable import write_durably
 
 # An answer and its files by what they hold.
 Found: TypeAlias = tuple[Answer, Mapping[str, Path]]
@@ -23,10 +26,11 @@ LABEL_WIDTH = 17
 
 def print_answers(
     found: Sequence[Found],
-    request: SolvingRequest,
-    more: Mapping[str, Any],
     *,
+    as_json: bool,
+    is_wide: bool,
     is_table: bool = False,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
     """Print an answer in full, or several that differ in parameters as a table; or JSON.
 
@@ -35,13 +39,13 @@ def print_answers(
     more
         What JSON says besides of an answer.
     """
-    if request.as_json:
-        documents = [{**json_of(answer, files), **more} for answer, files in found]
+    if as_json:
+        documents = [{**json_of(answer, files), **(more or {})} for answer, files in found]
         click.echo(json.dumps(documents if is_table else documents[0]))
     elif is_table:
-        _print_table(found, request.wide)
+        _print_table(found, is_wide)
     else:
-        with wide_tables(request.wide):
+        with wide_tables(is_wide):
             _print_answer(*found[0])
 
 
@@ -176,3 +180,73 @@ def _print_sentence(label: str, text: str) -> None:
     )
     for number, line in enumerate(lines):
         click.echo(f"{label if number == 0 else '':{LABEL_WIDTH}}{line}")
+
+
+def stored_files(answer: Answer, folder: Path | None, what: str) -> dict[str, Path]:
+    """Store an answer's solution under a readable name; return the files of the answer's parts.
+
+    Parameters
+    ----------
+    folder
+        The results folder; None for no files.
+    what
+        Which solution it is: ``"graded"``, or ``"best"`` for that of the folder if that is better.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be stored.
+    """
+    if folder is None:
+        return {}
+    from boundmark.reports.stored.store import ResultStore, read_document, write_document
+    from boundmark.reports.tables.rows import best_rows
+
+    store = ResultStore.open(folder)
+    if what == "best":
+        rows = store.results()
+        rows = rows[rows["instance_sha256"] == answer.source.instance.sha256]
+        for _, row in best_rows(rows, "objective").iterrows():
+            if answer.objective is None or int(row["objective"]) < answer.objective:
+                solution = read_document(store.solutions, str(row["solution_sha256"]))
+                answer = replace(
+                    answer, objective=int(row["objective"]), solution=solution, method=row["method"]
+                )
+    files = {"results": folder}
+    if answer.solution is not None:
+        digest = write_document(store.solutions, answer.solution)
+        files[f"{what}_solution"] = store.solutions / f"{digest}.json"
+        by_name = write_named_solution(answer, folder, what)
+        if by_name is not None:
+            files["by_name"] = by_name
+    if answer.certificate is not None:
+        digest = write_document(store.certificates, answer.certificate)
+        files["certificate"] = store.certificates / f"{digest}.json"
+    return files
+
+
+def write_named_solution(answer: Answer, directory: Path, what: str) -> Path | None:
+    """Write the solution as a CSV file into a results folder, and return its path.
+
+    The file is called after what the solution is, and the instance. None if the problem has no
+    table, or nothing was found.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be written.
+    """
+    # Imports pandas.
+    from boundmark.reports.text import file_name
+
+    rows = named_rows(answer)
+    table = problems()[answer.source.instance.problem].table
+    if rows is None or table is None:
+        return None
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(rows)
+    path = directory / f"{what}-{file_name(answer.source.label)}.csv"
+    write_durably(path, text.getvalue().encode())
+    return path

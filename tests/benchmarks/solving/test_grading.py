@@ -9,8 +9,7 @@ import pytest
 from command_line import Boundmark
 from recording import record
 
-from boundmark.benchmarks.cli.answers.printer import named_solution
-from boundmark.benchmarks.cli.request import write_named_solution
+from boundmark.benchmarks.cli.answers.printer import named_solution, write_named_solution
 from boundmark.benchmarks.solving.answer import Answer
 from boundmark.benchmarks.solving.grading import solution_in
 from boundmark.benchmarks.solving.model import choose, named_instance

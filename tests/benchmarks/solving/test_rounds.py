@@ -13,10 +13,10 @@ from chains import chain
 from boundmark.benchmarks.running.execution.in_process import run_here
 from boundmark.benchmarks.running.planning import NamedInstance
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.solving import wall_clock
+from boundmark.benchmarks.solving import ending
+from boundmark.benchmarks.solving.ending import WallClock
 from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.benchmarks.solving.rounds import MethodPlan, Rounds, SolvingOptions
-from boundmark.benchmarks.solving.wall_clock import WallClock
 from boundmark.reports.stored.schema import RESULTS, Status
 
 NOTHING = pd.DataFrame(columns=RESULTS.names)
@@ -42,8 +42,8 @@ def rounds(
     source = NamedInstance("file", "chain", chain(5, 2))
     plan = MethodPlan((), tuple(tuple(map(method_choice, names)) for names in NAMES))
     settings = RunSettings(seconds, 2**30)
-    options = SolvingOptions(plan, settings, clock, 2)
-    return Rounds(source, plan, options, stored=stored, **more)
+    options = SolvingOptions(settings, 2)
+    return Rounds(source, plan, options, clock, stored=stored, **more)
 
 
 def test_shares_add_up() -> None:
@@ -116,7 +116,8 @@ def test_immediate_methods_get_more_time_if_they_need_it(
     search = Rounds(
         NamedInstance("file", "chain", chain(5, 2)),
         plan,
-        SolvingOptions(plan, RunSettings(100.0, 2**30), StoppedClock(100.0), 1),
+        SolvingOptions(RunSettings(100.0, 2**30), 1),
+        StoppedClock(100.0),
         stored=NOTHING,
     )
     for planned in search.immediate_tasks():
@@ -141,11 +142,12 @@ def test_what_immediate_methods_take_counts_and_starting_processes_does_not(
 ) -> None:
     """The others have what is left of the limit, all of a short one, from their first task on."""
     now = [1000.0]
-    monkeypatch.setattr(wall_clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(ending, "time", SimpleNamespace(monotonic=lambda: now[0]))
     plan = MethodPlan((method_choice("max-work"),), ((method_choice("memetic"),),))
     settings, clock = RunSettings(seconds, 2**30), WallClock(seconds, now[0])
-    options = SolvingOptions(plan, settings, clock, 1)
-    search = Rounds(NamedInstance("file", "chain", chain(5, 2)), plan, options, stored=NOTHING)
+    options = SolvingOptions(settings, 1)
+    source = NamedInstance("file", "chain", chain(5, 2))
+    search = Rounds(source, plan, options, clock, stored=NOTHING)
     for _ in search.immediate_tasks():
         now[0] += took
     now[0] += 77.0
@@ -154,7 +156,7 @@ def test_what_immediate_methods_take_counts_and_starting_processes_does_not(
         assert tasks == []
         assert search.not_run() == [("memetic", "the time was up")]
         return
-    assert search.clock.end_at == pytest.approx(now[0] + left + wall_clock.PATIENCE_SECONDS)
+    assert search.clock.end_at == pytest.approx(now[0] + left + ending.LATE_SECONDS)
     limit = left - clock.checking_seconds
     assert [one.time_limit_seconds for one in tasks] == [pytest.approx(limit)]
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from command_line import TASKS, Boundmark
 
-from boundmark.benchmarks.solving.interruption import METHOD_JOB
+from boundmark.benchmarks.solving.ending import METHOD_JOB
 from boundmark.reports.stored.store import ResultStore
 
 
@@ -128,7 +128,7 @@ def test_a_program_that_calls_the_package_ends_as_ever() -> None:
     """SIGTERM is heeded by commands only."""
     program = (
         "import boundmark, signal\n"
-        "from boundmark.benchmarks.solving.interruption import ending_gently\n"
+        "from boundmark.benchmarks.solving.ending import ending_gently\n"
         "with ending_gently(print):\n"
         "    signal.raise_signal(signal.SIGTERM)\n"
     )

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from boundmark.benchmarks.solving.wall_clock import GRACE_SECONDS, WallClock
+from boundmark.benchmarks.solving.ending import GRACE_SECONDS, WallClock
 
 
 @pytest.mark.parametrize("seconds", [0.1, 1.0, 6.0, 60.0, 3600.0])

@@ -1,4 +1,4 @@
-"""Stops methods at Ctrl-C, SIGTERM or the deadline, keeps their results, then exits."""
+"""What ends a search, and keeps its results: its time, Ctrl-C or SIGTERM."""
 
 import math
 import signal
@@ -7,13 +7,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from types import FrameType
-
-from boundmark.benchmarks.solving.wall_clock import WallClock
 
 # What the processes that run methods are started with.
 METHOD_JOB = "boundmark.benchmarks.running.execution.method_job"
 
+# Time kept for checking what methods have found: a fraction of all, and at most so much.
+CHECKING_FRACTION = 0.15
+MOST_CHECKING_SECONDS = 10.0
+
+# Longest time that methods take to return when they are asked to.
+GRACE_SECONDS = 1.2
+
+# Time by which checks that are nearly done may end late.
+LATE_SECONDS = 1.0
 
 # The reasons to stop, as they follow "because": the user's wish, that of whoever ends processes,
 # the clock, and success.
@@ -22,6 +30,53 @@ TERMINATION = "of SIGTERM"
 INTERRUPTIONS = (INTERRUPT, TERMINATION)
 TIME_IS_UP = "the time was up"
 PROVEN = "the optimum was proven"
+
+
+@dataclass(frozen=True)
+class WallClock:
+    """Wall time of a search, from when it started.
+
+    Attributes
+    ----------
+    seconds
+        How long it may take.
+    started
+        By `time.monotonic()`.
+    """
+
+    seconds: float
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def checking_seconds(self) -> float:
+        """Seconds that are kept for checking at the end."""
+        return min(CHECKING_FRACTION * self.seconds, MOST_CHECKING_SECONDS)
+
+    @property
+    def kill_at(self) -> float:
+        """Time at which methods that still run are ended, by `time.monotonic()`."""
+        return self.started + self.seconds - self.checking_seconds + GRACE_SECONDS
+
+    @property
+    def end_at(self) -> float:
+        """Time at which the search ends, whether all is checked or not, by `time.monotonic()`."""
+        return self.started + self.seconds + LATE_SECONDS
+
+    def begun_anew(self, spent: float = 0.0) -> "WallClock":
+        """Return the clock with all its time, but what was spent before, from now on."""
+        return replace(self, started=time.monotonic() - spent)
+
+    def spent(self) -> float:
+        """Return the seconds since the search started."""
+        return time.monotonic() - self.started
+
+    def remaining(self) -> float:
+        """Return the seconds that are left, 0.0 when the time is up."""
+        return max(0.0, self.seconds - self.spent())
+
+    def for_methods(self) -> float:
+        """Return the seconds that methods may still use, 0.0 if only checking may go on."""
+        return max(0.0, self.remaining() - self.checking_seconds)
 
 
 def ended_because(why: str) -> str:
