@@ -10,13 +10,7 @@ from boundmark.benchmarks.arguments import check_flags, check_parameter_names, n
 from boundmark.benchmarks.library import Library, usual_library
 from boundmark.benchmarks.model_answer import ModelAnswer
 from boundmark.benchmarks.running.execution.engine import worker_count
-from boundmark.benchmarks.running.settings import (
-    LARGEST_SEED,
-    LONGEST_SECONDS,
-    RunSettings,
-    bounded_integer,
-    positive_number,
-)
+from boundmark.benchmarks.running.settings import RunSettings
 from boundmark.benchmarks.solving.grading import bound_plan, given_solution, graded
 from boundmark.benchmarks.solving.model import choose, load
 from boundmark.benchmarks.solving.rounds import SolvingOptions
@@ -25,12 +19,9 @@ from boundmark.benchmarks.solving.solution_file import (
     read_solution_file,
     written_solution,
 )
-from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods_in_order
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
-
-MEMORY_GIB = 4.0
 
 
 def solve(
@@ -199,12 +190,7 @@ def _options(
     quiet: bool,
 ) -> SolvingOptions:
     """Return the checked options of a search."""
-    checked = positive_number("seconds", plain_value(seconds), LONGEST_SECONDS)
-    settings = RunSettings.checked(
-        time_limit_seconds=checked,
-        memory_limit_gib=MEMORY_GIB,
-        seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
-    )
+    settings = RunSettings.of_search(seconds, seed)
     names = names_in("methods", methods)
     count, folder = worker_count(workers), None if out is None else path_of("out", out)
     check_flags(quiet=quiet)

@@ -20,6 +20,7 @@ from boundmark.benchmarks.cli.options import (
     ParameterCommand,
     dim_option,
 )
+from boundmark.benchmarks.running.settings import USUAL_GIB, RunSettings
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.running.planning import NamedInstance
@@ -115,18 +116,9 @@ class SolvingRequest:
         BoundmarkError
             If a limit or the seed is out of its range, or the folder asked for is no library.
         """
-        from boundmark.benchmarks.running.settings import (
-            LARGEST_SEED,
-            RunSettings,
-            bounded_integer,
-        )
         from boundmark.benchmarks.solving.rounds import SolvingOptions
 
-        settings = RunSettings.checked(
-            time_limit_seconds=self.time_limit,
-            memory_limit_gib=self.memory_limit,
-            seeds=(bounded_integer("seed", self.seed, 0, LARGEST_SEED),),
-        )
+        settings = RunSettings.of_search(self.time_limit, self.seed, self.memory_limit)
         library = None
         if self.library not in ("", "none") and not (self.methods and self.library is None):
             from boundmark.benchmarks.library import usual_library
@@ -167,7 +159,7 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
             "methods come before.",
         ),
         click.option(
-            "--memory-limit", type=GIBIBYTES, default=4.0,
+            "--memory-limit", type=GIBIBYTES, default=USUAL_GIB,
             show_default=True, metavar="GIB", help="Memory limit of each method.",
         ),
         click.option(

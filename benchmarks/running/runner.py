@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boundmark.benchmarks.cli.terminal import plain
 from boundmark.benchmarks.running.execution.engine import Engine
 from boundmark.benchmarks.running.execution.task import Outcome
 from boundmark.benchmarks.running.kernels import compile_kernels
@@ -24,7 +23,7 @@ from boundmark.benchmarks.running.storing import (
     read_instance,
     store_beforehand,
 )
-from boundmark.problems.errors import InvalidInputError, find
+from boundmark.problems.errors import InvalidInputError, find, printable
 from boundmark.problems.method import Method
 from boundmark.reports.stored.run_records import (
     Notes,
@@ -390,4 +389,4 @@ class Planning:
             )
 
     def _tell(self, text: str) -> None:
-        self.console.print(plain(text), soft_wrap=True)
+        self.console.print(printable(text), markup=False, highlight=False, soft_wrap=True)

@@ -8,6 +8,9 @@ from boundmark.problems.errors import InvalidInputError, quoted
 
 GIB = 2**30
 
+# Memory that a method gets if nobody says.
+USUAL_GIB = 4.0
+
 # Beyond these, a number is a slip of the finger, and clocks and columns of results overflow.
 LONGEST_SECONDS = 365 * 24 * 3600
 LARGEST_GIB = 2**20
@@ -60,6 +63,26 @@ class RunSettings:
             max(1, int(positive_number("memory_limit_gib", memory_limit_gib, LARGEST_GIB) * GIB)),
             bounded_integer("threads", threads, 1, MOST_THREADS),
             tuple(bounded_integer("one of seeds", seed, 0, LARGEST_SEED) for seed in seeds),
+        )
+
+    @classmethod
+    def of_search(
+        cls, seconds: object, seed: object, memory_gib: object = USUAL_GIB
+    ) -> "RunSettings":
+        """Check a user's values and return the settings of methods with one seed.
+
+        Raises
+        ------
+        InvalidInputError
+            If one is not a number in its range; the message names it.
+        """
+        # Takes long to import.
+        from boundmark.problems.arrays import plain_value
+
+        return cls.checked(
+            time_limit_seconds=positive_number("seconds", plain_value(seconds), LONGEST_SECONDS),
+            memory_limit_gib=memory_gib,
+            seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
         )
 
     def with_limits(self, seconds: float | None, memory_gib: float | None) -> "RunSettings":
