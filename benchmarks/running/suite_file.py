@@ -7,15 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from boundmark.benchmarks.running.planning import MethodChoice
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.running.suite import (
-    Collection,
-    Files,
-    InstanceGroup,
-    Members,
-    MethodChoice,
-    Suite,
-)
+from boundmark.benchmarks.running.suite import Collection, Files, InstanceGroup, Members, Suite
 from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import Cluster, Device, find_device, is_device_file

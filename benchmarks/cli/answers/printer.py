@@ -128,14 +128,17 @@ def _print_table(found: Sequence[Found], is_wide: bool) -> None:
     shared = "".join(f" {k}={v}" for k, v in given[0].items() if k not in differing)
     on = f", on {first.costs}" if first.costs and len(costs) == 1 else ""
     echo(f"{first.dataset}/{first.member}{shared}{on}")
+    shown = [(presentation_of(one.source.instance.problem), one) for one in answers]
+    called = {one.objective_name(answer) for one, answer in shown}
+    units = {one.unit(answer) for one, answer in shown}
+    cost = called.pop() if len(called) == 1 else "cost"
+    cost += units.pop() if len(units) == 1 else ""
     rows: list[dict[str, Any]] = []
     for answer, values in zip(answers, given, strict=True):
-        presentation = presentation_of(answer.source.instance.problem)
-        name = f"{presentation.objective_name(answer)}{presentation.unit(answer)}"
         rows.append(
             {
                 **{name: values.get(name, "") for name in differing},
-                name: "" if answer.objective is None else f"{answer.objective:,}",
+                cost: "" if answer.objective is None else f"{answer.objective:,}",
                 "bound": f"{answer.certified_bound:,}" if answer.certified_bound else "",
                 "gap": "0" if answer.optimal else "" if answer.gap is None else f"{answer.gap:.2%}",
                 "by": answer.method or "",
@@ -145,7 +148,7 @@ def _print_table(found: Sequence[Found], is_wide: bool) -> None:
             }
         )
     print_rows(rows, False, is_wide)
-    said = (presentation_of(one.source.instance.problem).cost_accuracy(one) for one in answers)
+    said = (one.cost_accuracy(answer) for one, answer in shown)
     for sentence in filter(None, dict.fromkeys(said)):
         echo(f"such costs: {sentence}")
     for note in dict.fromkeys(text for one in answers for text in one.warnings):

@@ -341,6 +341,23 @@ def test_a_value_given_twice_counts_once(boundmark: Boundmark) -> None:
     assert twice["objective"] == once["objective"]
 
 
+@pytest.mark.parametrize(
+    ("options", "heads"),
+    [
+        (("--micro-batches", "0,6"), ["micro_batches", "cost", "by"]),
+        (("--memory", "4,5"), ["memory", "period", "by"]),
+    ],
+)
+def test_a_table_of_several_objectives_says_cost(
+    boundmark: Boundmark, options: tuple[str, str], heads: list[str]
+) -> None:
+    """A period and a makespan are in one column; where all are periods, it is called so."""
+    one = ("shapes/v-4-train", *options, "--method", "1f1b", "--quiet")
+    _, head, *rows = boundmark("solve", *one).stdout.splitlines()
+    assert head.split()[:3] == heads
+    assert len(rows) == 2
+
+
 @pytest.mark.slow
 def test_immediate_methods_that_take_long_leave_no_false_rows(
     boundmark: Boundmark, tmp_path: Path
