@@ -1,39 +1,27 @@
 """The Python API about one model: `solve` and `evaluate`, and the list of methods."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import ModelAnswer
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in, path_of
-from boundmark.benchmarks.execution.engine import worker_count
-from boundmark.benchmarks.grading import bound_plan, graded
-from boundmark.benchmarks.grading.given_solution import given_solution
 from boundmark.benchmarks.library import Library, usual_library
-from boundmark.benchmarks.model import choose, load
-from boundmark.benchmarks.rounds import MethodPlan, SolvingOptions
-from boundmark.benchmarks.settings import (
-    LARGEST_SEED,
-    LONGEST_SECONDS,
-    RunSettings,
-    bounded_integer,
-    positive_number,
-)
-from boundmark.benchmarks.solution_file import (
+from boundmark.benchmarks.model_answer import ModelAnswer
+from boundmark.benchmarks.running.execution.engine import worker_count
+from boundmark.benchmarks.running.settings import RunSettings
+from boundmark.benchmarks.solving.grading import bound_plan, given_solution, graded
+from boundmark.benchmarks.solving.model import choose, load
+from boundmark.benchmarks.solving.rounds import SolvingOptions
+from boundmark.benchmarks.solving.search import solve as solve_instance
+from boundmark.benchmarks.solving.solution_file import (
     read_solution_file,
     written_solution,
 )
-from boundmark.benchmarks.solving import solve as solve_instance
-from boundmark.benchmarks.wall_clock import WallClock
-from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods_in_order
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
-
-MEMORY_GIB = 4.0
 
 
 def solve(
@@ -100,7 +88,6 @@ def solve(
     options = _options(seconds, methods, seed, workers, library, out, quiet)
     chosen = choose(load(model), parameters, problem, are_texts=False)
     source = chosen.named(chosen.make(chosen.given))
-    options = replace(options, plan=MethodPlan.of(chosen.problem, options.methods))
     return ModelAnswer(solve_instance(source, options)[0], options.out)
 
 
@@ -159,8 +146,8 @@ def evaluate(
         found, place = written_solution(solution, table), "the solution"
     with naming(place):
         given = given_solution(chosen, found)
-    options = replace(options, plan=bound_plan(chosen.problem.name, options.methods))
-    answer = graded(solve_instance(given.source, options, given)[0], given)
+    plan = bound_plan(chosen.problem.name, options.methods)
+    answer = graded(solve_instance(given.source, options, plan, given)[0], given)
     return ModelAnswer(answer, options.out)
 
 
@@ -202,18 +189,13 @@ def _options(
     out: object,
     quiet: bool,
 ) -> SolvingOptions:
-    """Return the checked options of a search, whose clock begins now; the methods are to come."""
-    checked = positive_number("seconds", plain_value(seconds), LONGEST_SECONDS)
-    settings = RunSettings.checked(
-        time_limit_seconds=checked,
-        memory_limit_gib=MEMORY_GIB,
-        seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
-    )
-    clock, names = WallClock(checked), names_in("methods", methods)
+    """Return the checked options of a search."""
+    settings = RunSettings.of_search(seconds, seed)
+    names = names_in("methods", methods)
     count, folder = worker_count(workers), None if out is None else path_of("out", out)
     check_flags(quiet=quiet)
     known = _wanted_library(library, names)
-    return SolvingOptions(None, settings, clock, count, names, known, folder, quiet)
+    return SolvingOptions(settings, count, names, known, folder, quiet)
 
 
 def _wanted_library(library: object, names: tuple[str, ...]) -> Library | None:

@@ -7,26 +7,22 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.api import MEMORY_GIB
 from boundmark.benchmarks.arguments import check_flags, check_parameter_names, names_in
-from boundmark.benchmarks.execution.engine import LocalEngine, worker_count
-from boundmark.benchmarks.execution.in_process import run_here
-from boundmark.benchmarks.execution.task import Outcome
-from boundmark.benchmarks.kernels import compile_kernels
-from boundmark.benchmarks.model import load, named_instance
-from boundmark.benchmarks.own_method import own_method
-from boundmark.benchmarks.planning import PlannedTask, plan_tasks
-from boundmark.benchmarks.progress import progress_console, task_progress
-from boundmark.benchmarks.settings import (
-    LARGEST_SEED,
-    LONGEST_SECONDS,
-    RunSettings,
-    bounded_integer,
-    positive_number,
+from boundmark.benchmarks.running.execution.engine import LocalEngine, worker_count
+from boundmark.benchmarks.running.execution.in_process import run_here
+from boundmark.benchmarks.running.execution.task import Outcome
+from boundmark.benchmarks.running.kernels import compile_kernels
+from boundmark.benchmarks.running.planning import (
+    MethodChoice,
+    NamedInstance,
+    PlannedTask,
+    plan_tasks,
 )
-from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.running.progress import progress_console, task_progress
+from boundmark.benchmarks.running.settings import RunSettings
+from boundmark.benchmarks.solving.model import load, named_instance
+from boundmark.benchmarks.solving.own_method import method_choice, own_method
 from boundmark.datasets.python_objects import is_pair_of_frames
-from boundmark.problems.arrays import plain_value
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
@@ -113,11 +109,7 @@ def benchmark(
     >>> bool(found["gap"].iloc[0] > 0)
     True
     """
-    settings = RunSettings.checked(
-        time_limit_seconds=positive_number("seconds", plain_value(seconds), LONGEST_SECONDS),
-        memory_limit_gib=MEMORY_GIB,
-        seeds=(bounded_integer("seed", plain_value(seed), 0, LARGEST_SEED),),
-    )
+    settings = RunSettings.of_search(seconds, seed)
     engine = LocalEngine(worker_count(workers))
     names = names_in("against", against)
     check_flags(quiet=quiet)
@@ -128,7 +120,7 @@ def benchmark(
     others: list[PlannedTask] = []
     for source in _sources(instances, problem, parameters):
         name = source.instance.problem
-        choices = [MethodChoice.of(one, problem=name) for one in dict.fromkeys(names)]
+        choices = [method_choice(one, problem=name) for one in dict.fromkeys(names)]
         mine = own_method(function, name)
         first = list(_planned(source, mine, settings))
         planned = list(plan_tasks("benchmark", [source], choices, settings))

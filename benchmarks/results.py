@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from boundmark.benchmarks.arguments import check_flags, names_in, path_of
-from boundmark.benchmarks.execution.engine import make_engine
-from boundmark.benchmarks.model import html_table
-from boundmark.benchmarks.progress import progress_console
-from boundmark.benchmarks.runner import Wanted, run_collection
-from boundmark.benchmarks.settings import LONGEST_SECONDS, positive_number
-from boundmark.benchmarks.suite_file import load_collection
+from boundmark.benchmarks.running.execution.engine import make_engine
+from boundmark.benchmarks.running.progress import progress_console
+from boundmark.benchmarks.running.runner import Wanted, run_collection
+from boundmark.benchmarks.running.settings import LONGEST_SECONDS, positive_number
+from boundmark.benchmarks.running.suite_file import load_collection
+from boundmark.benchmarks.solving.model import html_table
 from boundmark.problems.arrays import plain_value
 from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.reports.folder_results import FolderResults, read_folder

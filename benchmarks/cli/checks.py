@@ -63,7 +63,7 @@ def print_left_out(unsupported: "pd.DataFrame") -> None:
     """
     import click
 
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
 
     for row in unsupported.head(MOST_LINES).to_dict("records"):
         echo(

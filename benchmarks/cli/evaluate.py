@@ -2,31 +2,30 @@
 
 import math
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from boundmark.benchmarks.cli.options import (
+    INTERRUPTED,
     PATH,
     ParameterCommand,
     draws_of,
     draws_option,
     read_deviations,
 )
-from boundmark.benchmarks.cli.request import (
-    INTERRUPTED,
+from boundmark.benchmarks.cli.solve import (
     NOTHING_FOUND,
     SolvingRequest,
     registered_problems,
-    search,
     solving_options,
 )
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.grading import GivenSolution, Robustness
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.solving.answer import Answer
+    from boundmark.benchmarks.solving.grading import GivenSolution, Robustness
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
 WORSE = 1
@@ -77,27 +76,37 @@ def evaluate(
     drawn at random around their values: how the cost changes, and what is left of the lead over the
     baseline.
     """
-    from boundmark.benchmarks.answer import print_answer, print_json, print_losses
-    from boundmark.benchmarks.grading import instance_and_solution, robustness
-    from boundmark.benchmarks.terminal import wide_tables
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.cli.answers.printer import (
+        print_answers,
+        print_losses,
+        stored_files,
+    )
+    from boundmark.benchmarks.solving.grading import bound_plan, graded, robustness, solution_in
+    from boundmark.benchmarks.solving.model import choose
+    from boundmark.benchmarks.solving.search import solve
 
-    settings = request.settings()
+    options = request.options()
     _check_options(max_gap, bounds, request.methods)
     if not noise and baseline is not None:
         raise click.UsageError("--baseline is given without --noise; expected both.")
     number = draws_of(noise, draws)
-    clock = WallClock(settings.time_limit_seconds)
-    given = instance_and_solution(model, solution, *request.source)
+    began = time.monotonic()
+    chosen = choose(model, request.parameters, request.problem, request.device, request.dims)
+    given = solution_in(solution, chosen)
     noisy = robustness(given, noise, number, baseline) if noise else None
-    answer, files = _answer(given, bounds, request, clock)
-    grade = _grade(answer.optimal, answer.gap, max_gap)
-    if request.as_json:
-        more = {"noise": None if noisy is None else _noise_json(noisy)}
-        print_json(answer, files, {"max_gap": max_gap, "grade": grade, **more})
+    files: dict[str, Path] = {}
+    if bounds is not None:
+        answer = _with_stored_bound(given, bounds, time.monotonic() - began)
     else:
-        with wide_tables(request.wide):
-            print_answer(answer, files)
+        plan = bound_plan(chosen.problem.name, request.methods)
+        found, folder = solve(given.source, options, plan, given)
+        answer = graded(found, given)
+        files = stored_files(answer, folder, "graded")
+    grade = _grade(answer.optimal, answer.gap, max_gap)
+    noise_json = None if noisy is None else _noise_json(noisy)
+    more = {"max_gap": max_gap, "grade": grade, "noise": noise_json}
+    print_answers([(answer, files)], as_json=request.as_json, is_wide=request.wide, more=more)
+    if not request.as_json:
         print_losses(answer)
         if noisy is not None:
             _print_noise(noisy)
@@ -109,24 +118,6 @@ def evaluate(
         click.echo("There is no certified bound, so nothing is known of the gap.", err=True)
         sys.exit(NOTHING_FOUND)
     sys.exit(WORSE if grade == "failed" else 0)
-
-
-def _answer(
-    given: "GivenSolution", bounds: Path | None, request: SolvingRequest, clock: "WallClock"
-) -> "tuple[Answer, dict[str, Path]]":
-    """Return the answer about a solution, and its files."""
-    from boundmark.benchmarks.grading import bound_plan, graded
-
-    if bounds is not None:
-        return _with_stored_bound(given, bounds, clock.spent()), {}
-    return search(
-        given.source,
-        request,
-        clock,
-        plan=bound_plan(given.source.instance.problem, request.methods),
-        given=given,
-        grade=lambda found: graded(found, given),
-    )
 
 
 def _print_noise(noisy: "Robustness") -> None:
@@ -160,8 +151,8 @@ def _noise_json(noisy: "Robustness") -> dict[str, Any]:
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":
-    from boundmark.benchmarks.answer import GIVEN, Answer, warnings_about
-    from boundmark.benchmarks.grading import best_stored_bound
+    from boundmark.benchmarks.solving.answer import GIVEN, Answer, warnings_about
+    from boundmark.benchmarks.solving.grading import best_stored_bound
 
     best = best_stored_bound(folder, given.source.instance)
     notes = [*warnings_about(given.source), *given.notes]

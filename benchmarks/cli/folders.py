@@ -44,7 +44,8 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
     Whether rows are gone or were exchanged, only a manifest tells.
     Accepted documents of a folder are not checked again by `report` and `compare`.
     """
-    from boundmark.benchmarks.folder_check import (
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.running.folder_check import (
         Verdict,
         check_files,
         check_folder,
@@ -100,7 +101,7 @@ def merge(folders: tuple[Path, ...], out: Path) -> None:
     The folders are not changed. Where several have a task, the new folder gets the latest row of
     those whose documents are there and whose status is ok. Rows that contradict it are printed.
     """
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.reports.merging import merge_folders
     from boundmark.reports.text import count
 
@@ -139,7 +140,7 @@ def query(sql: str, directory: Path, as_json: bool, as_csv: bool) -> None:
     rejected, or that no document supports, are left out; a line on the error output says how
     many.
     """
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.reports.query import query_folder
 
     if as_json and as_csv:
@@ -161,7 +162,7 @@ def query(sql: str, directory: Path, as_json: bool, as_csv: bool) -> None:
 def _print(answer: "Answer") -> None:
     from rich.table import Table
 
-    from boundmark.benchmarks.terminal import plain, print_table, wide_tables
+    from boundmark.benchmarks.cli.terminal import plain, print_table, wide_tables
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for at, name in enumerate(answer.columns):
@@ -259,7 +260,7 @@ def baseline(directories: tuple[Path, ...], file: Path) -> None:
     changed since the run began, only the newest version counts. As in reports, the checker sees the
     best documents of each instance; if it rejects one, nothing is written.
     """
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.reports.comparison import read_run
     from boundmark.reports.comparison.recorded_run import keep_as_baseline
 

@@ -52,7 +52,7 @@ def show(
 
     NAME is a data set's member, e.g. zoo/bert-base; FILE is one that `solve` reads.
     """
-    from boundmark.benchmarks.graphs import (
+    from boundmark.benchmarks.cli.graph_drawing import (
         Described,
         described_facts,
         facts,
@@ -172,7 +172,7 @@ def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> Non
     zoo/bert-base; FILE is one that `solve` reads. Pictures come from `boundmark datasets show NAME
     --draw`, instances with costs from `boundmark solve --out`.
     """
-    from boundmark.benchmarks.graphs import origin_of
+    from boundmark.benchmarks.cli.graph_drawing import origin_of
     from boundmark.datasets.graph_file import GraphOrigin, to_json, to_parquet
     from boundmark.datasets.resolve import load_source
     from boundmark.problems.computation_graph import ComputationGraph

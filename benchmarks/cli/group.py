@@ -19,7 +19,7 @@ from boundmark.benchmarks.cli.profile import profile
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import conformance, run
 from boundmark.benchmarks.cli.solve import solve
-from boundmark.benchmarks.interruption import heeding_sigterm
+from boundmark.benchmarks.solving.ending import heeding_sigterm
 from boundmark.problems.errors import BoundmarkError, printable
 
 datasets.add_command(show)

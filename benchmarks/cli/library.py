@@ -48,8 +48,8 @@ def add(directory: Path | None, results: Path, trial: bool) -> None:
 
     All solutions and certificates in DIR count, those of `evaluate` too. They are checked first.
     """
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.library.adding import add_results
-    from boundmark.benchmarks.terminal import echo
 
     for line in add_results(_library(directory), results, is_trial=trial).sentences:
         echo(line)

@@ -10,7 +10,8 @@ import click
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.suite import InstanceGroup, MethodChoice
+    from boundmark.benchmarks.running.planning import MethodChoice
+    from boundmark.benchmarks.running.suite import InstanceGroup
     from boundmark.problems.dataset import Dataset
 
 # Columns of texts that are no longer are not wrapped.
@@ -177,7 +178,7 @@ def suites(context: click.Context, as_json: bool, wide: bool) -> None:
     """List the suites that come with the package, or show one."""
     if context.invoked_subcommand is not None:
         return
-    from boundmark.benchmarks.suite_file import load_collection, suite_names
+    from boundmark.benchmarks.running.suite_file import load_collection, suite_names
 
     loaded = [load_collection(name) for name in suite_names()]
     parts = {
@@ -212,7 +213,7 @@ def show_suite(name: str, small: bool, as_json: bool, wide: bool) -> None:
 
     NAME is a suite of `boundmark suites`, or a TOML file. No instance is loaded.
     """
-    from boundmark.benchmarks.suite_file import load_collection
+    from boundmark.benchmarks.running.suite_file import load_collection
 
     loaded = load_collection(name, small=small)
     parts: list[dict[str, Any]] = [
@@ -254,7 +255,7 @@ def _choice(choice: "MethodChoice") -> str:
 
 def _group(group: "InstanceGroup") -> dict[str, Any]:
     """Describe a group of a suite's instances in words."""
-    from boundmark.benchmarks.suite import Files
+    from boundmark.benchmarks.running.suite import Files
 
     sources = group.sources
     if isinstance(sources, Files):
@@ -299,7 +300,7 @@ def print_rows(
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    from boundmark.benchmarks.terminal import wide_tables
+    from boundmark.benchmarks.cli.terminal import wide_tables
 
     with wide_tables(is_wide):
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -317,7 +318,7 @@ def print_rows(
 
 def _print_entries(rows: Sequence[dict[str, Any]], below: Mapping[str, str]) -> None:
     """Print a table whose rows have lines below them, indented; the last column is wrapped."""
-    from boundmark.benchmarks.terminal import GAP, console
+    from boundmark.benchmarks.cli.terminal import GAP, console
     from boundmark.problems.errors import printable
 
     columns = [column for column in rows[0] if column not in below]
@@ -353,7 +354,7 @@ def _print_entries(rows: Sequence[dict[str, Any]], below: Mapping[str, str]) -> 
 def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from boundmark.benchmarks.terminal import plain, print_table
+    from boundmark.benchmarks.cli.terminal import plain, print_table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     columns = [

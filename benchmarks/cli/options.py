@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.settings import LARGEST_GIB, LONGEST_SECONDS
+from boundmark.benchmarks.running.settings import LARGEST_GIB, LONGEST_SECONDS
 from boundmark.reports.stored.schema import FAILURES
 
 if TYPE_CHECKING:
     from boundmark.problems.parameter import Parameter
     from boundmark.problems.problem import Problem
+
+
+# What a shell says of a command that Ctrl-C has ended.
+INTERRUPTED = 130
 
 
 class _Path(click.Path):
@@ -83,9 +87,9 @@ dim_option = click.option(
 class ParameterCommand(click.Command):
     """A command with an option for every parameter of some problems.
 
-    The function behind it gets the texts that were given as keyword arguments, named like the
-    parameters, and None for the others. `Problem.read_parameters` says what they mean: the problem
-    may not be known before the command runs.
+    The function behind it gets the texts that were given as a dict by name, its argument
+    `parameters`, beside what the command declares. `Problem.read_parameters` says what they mean:
+    the problem may not be known before the command runs.
 
     Parameters
     ----------
@@ -102,6 +106,12 @@ class ParameterCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the generated options, then the declared ones."""
         return [*self._generated, *super().get_params(ctx)]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the function behind the command."""
+        texts = {str(one.name): ctx.params.pop(str(one.name)) for one in self._generated}
+        ctx.params["parameters"] = {name: text for name, text in texts.items() if text is not None}
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the declared options, then the parameters of each problem under its name."""
@@ -131,11 +141,6 @@ class ParameterCommand(click.Command):
             for parameter in parameters:
                 declared.setdefault(parameter.name, []).append((problem, parameter))
         return [_option(name, uses) for name, uses in declared.items()]
-
-
-def given_texts(options: dict[str, str | None]) -> dict[str, str]:
-    """Return the parameters that were given on the command line."""
-    return {name: text for name, text in options.items() if text is not None}
 
 
 def _option(

@@ -10,7 +10,7 @@ from boundmark.benchmarks.cli.listing import as_json
 from boundmark.benchmarks.cli.options import FILE, PATH, dim_option
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.operator_times import Profile
+    from boundmark.benchmarks.measuring.operator_times import Profile
 
 SHOWN = 5
 
@@ -83,8 +83,8 @@ def profile(
 
     To time operators while the stages of a partition run together, see `boundmark measure --out`.
     """
-    from boundmark.benchmarks.operator_times import check_suffix
-    from boundmark.benchmarks.profiling import profile as profiled
+    from boundmark.benchmarks.measuring.operator_times import check_suffix
+    from boundmark.benchmarks.measuring.profiling import profile as profiled
 
     if out is not None:
         check_suffix(out)
@@ -109,7 +109,7 @@ def profile(
 
 
 def _print(found: "Profile", out: Path | None) -> None:
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.problems.errors import printable
 
     total = found.total_ns

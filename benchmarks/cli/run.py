@@ -14,16 +14,16 @@ from boundmark.benchmarks.cli.options import (
     FILE,
     FOLDER,
     GIBIBYTES,
+    INTERRUPTED,
     SECONDS,
     fail_on_option,
     fail_over,
     statuses,
 )
-from boundmark.benchmarks.cli.request import INTERRUPTED
 from boundmark.reports.stored.schema import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.runner import Planning, Wanted
+    from boundmark.benchmarks.running.runner import Planning, Wanted
 
 
 @click.command()
@@ -147,7 +147,7 @@ def run(
 def _print_plan(planning: "Planning", out: Path, wanted: "Wanted", workers: int) -> None:
     """Print what a run would do, from longest to shortest by method."""
     from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.runner import missing_tasks
+    from boundmark.benchmarks.running.runner import missing_tasks
     from boundmark.problems.errors import find
     from boundmark.reports.stored.store import ResultStore
 
@@ -260,8 +260,8 @@ def conformance(method: str, seconds: float, workers: int | None, as_json: bool)
 
     docs/extending.md lists what is tested. The exit code is 1 if METHOD fails a test.
     """
-    from boundmark.benchmarks.conformance import MOST_TOLD, verdicts
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.running.conformance import MOST_TOLD, verdicts
 
     found = verdicts(method, seconds=seconds, workers=workers)
     if as_json:

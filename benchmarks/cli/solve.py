@@ -1,30 +1,208 @@
 """`boundmark solve`: one model, its best solution, and how far from optimal it can be."""
 
+import functools
+import itertools
+import os
 import sys
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import PATH, ParameterCommand
-from boundmark.benchmarks.cli.request import (
+from boundmark.benchmarks.cli.options import (
+    FOLDER,
+    GIBIBYTES,
     INTERRUPTED,
-    NOTHING_FOUND,
-    SolvingRequest,
-    registered_problems,
-    search,
-    solving_options,
+    PATH,
+    SECONDS,
+    ParameterCommand,
+    dim_option,
 )
+from boundmark.benchmarks.running.settings import USUAL_GIB, RunSettings
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.suite import NamedInstance
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.running.planning import NamedInstance
+    from boundmark.benchmarks.solving.answer import Answer
+    from boundmark.benchmarks.solving.model import Model
+    from boundmark.benchmarks.solving.rounds import SolvingOptions
+    from boundmark.problems.problem import Problem
+
+# No solution and no bound, or no bound to grade a solution with.
+NOTHING_FOUND = 3
 
 # Seconds below which the instance without rules is not solved.
 LEAST_SECONDS = 1.0
+
+
+def registered_problems() -> "Iterable[Problem]":
+    """Return all problems, whose parameters are options."""
+    from boundmark.problems.catalog import problems
+
+    return problems().values()
+
+
+@dataclass(frozen=True)
+class SolvingRequest:
+    """The options that `solve` and `evaluate` share, as given on the command line.
+
+    Attributes
+    ----------
+    parameters
+        Texts of the problem's parameters that were given, by name.
+    problem, device, dims
+        Which instance, see `model.named_instance`.
+    time_limit
+        Seconds.
+    memory_limit
+        GiB for each method.
+    methods
+        Names; empty for the problem's default methods.
+    workers
+        Methods at a time.
+    library
+        Folder of the library to begin with, empty for none; None for the usual one.
+    out
+        Results folder to keep; None for one that is deleted at the end.
+    as_json, quiet, wide
+        How the answer is printed.
+    """
+
+    parameters: "Mapping[str, str]"
+    problem: str | None
+    device: str | None
+    dims: "dict[str, int]"
+    time_limit: float
+    memory_limit: float
+    methods: tuple[str, ...]
+    seed: int
+    workers: int
+    library: str | None
+    out: Path | None
+    as_json: bool
+    quiet: bool
+    wide: bool
+
+    def several(self) -> "list[Mapping[str, str]]":
+        """Return the parameters for each instance: one, or more where several values are given.
+
+        A value that is given twice counts once.
+        """
+        from boundmark.problems.catalog import problems
+
+        separators = {
+            parameter.name: parameter.separator
+            for name, problem in problems().items()
+            if self.problem in (None, name)
+            for parameter in problem.options
+        }
+        values = [
+            list(dict.fromkeys(text.split(separators.get(name, ","))))
+            for name, text in self.parameters.items()
+        ]
+        return [
+            dict(zip(self.parameters, chosen, strict=True)) for chosen in itertools.product(*values)
+        ]
+
+    def options(self) -> "SolvingOptions":
+        """Return the checked options of a search.
+
+        Methods that are asked for by name are to show what they can do: they begin with no library
+        unless it is asked for, too.
+
+        Raises
+        ------
+        BoundmarkError
+            If a limit or the seed is out of its range, or the folder asked for is no library.
+        """
+        from boundmark.benchmarks.solving.rounds import SolvingOptions
+
+        settings = RunSettings.of_search(self.time_limit, self.seed, self.memory_limit)
+        library = None
+        if self.library not in ("", "none") and not (self.methods and self.library is None):
+            from boundmark.benchmarks.library import usual_library
+
+            library = usual_library(self.library)
+        return SolvingOptions(
+            settings,
+            self.workers,
+            self.methods,
+            library,
+            self.out,
+            quiet=self.quiet or self.as_json,
+            keeps_interrupted=True,
+        )
+
+
+def solving_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options about the instance, the limits and the methods.
+
+    The command gets them as one argument, ``request``, beside those that it declares itself.
+    """
+    options = (
+        click.option(
+            "--problem", metavar="NAME",
+            help="Problem to solve, one of `boundmark problems`; by default, the first that suits "
+            "MODEL.",
+        ),
+        click.option(
+            "--device", metavar="NAME|FILE",
+            help="Device or cluster that the costs of a model are computed for, one of `boundmark "
+            "devices` or a .toml file; by default, the problem's usual one.",
+        ),
+        dim_option,
+        click.option(
+            "--time-limit", type=SECONDS, default=60.0,
+            show_default=True, metavar="SECONDS",
+            help="Wall-clock limit of the search, checks included; reading the model and importing "
+            "methods come before.",
+        ),
+        click.option(
+            "--memory-limit", type=GIBIBYTES, default=USUAL_GIB,
+            show_default=True, metavar="GIB", help="Memory limit of each method.",
+        ),
+        click.option(
+            "--method", "methods", multiple=True, metavar="NAME|FILE",
+            help="Run only this method, one of `boundmark methods`, a Python file with a function "
+            "`run`, or a command such as './solver --seed {seed}'; may be repeated. By default, "
+            "the problem's usual methods run.",
+        ),
+        click.option(
+            "--seed", type=int, default=1, show_default=True, help="Seed of random choices.",
+        ),
+        click.option(
+            "--workers", type=click.IntRange(min=1), default=len(os.sched_getaffinity(0)),
+            show_default="one per CPU", help="Number of methods that run at a time.",
+        ),
+        click.option(
+            "--library", metavar="DIR|none", show_default="library/ of the checkout, if any",
+            help="Begin with what the library in this folder has of the instance; with --method, "
+            "only if you name it.",
+        ),
+        click.option(
+            "--out", metavar="DIR", type=FOLDER,
+            help="Keep instance, solutions and certificates in this results folder; by default, "
+            "nothing is kept.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
+        click.option(
+            "--wide", is_flag=True,
+            help="Print tables as wide as they are, whatever the terminal's width.",
+        ),
+    )  # fmt: skip
+    shared = [field.name for field in fields(SolvingRequest)]
+
+    @functools.wraps(command)
+    def with_request(**given: Any) -> None:
+        request = SolvingRequest(**{name: given.pop(name) for name in shared})
+        command(request=request, **given)
+
+    decorated: Callable[..., None] = with_request
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
 
 
 @click.command(cls=ParameterCommand, problems=registered_problems)
@@ -63,62 +241,113 @@ def solve(
 
     Ctrl-C ends the search and prints the best found so far and where it is stored.
     """
-    from boundmark.benchmarks.answer import LABEL_WIDTH, print_answer, print_json, print_losses
-    from boundmark.benchmarks.model import named_instance
-    from boundmark.benchmarks.presentation import presentation_of
-    from boundmark.benchmarks.terminal import echo, wide_tables
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.cli.answers.printer import (
+        LABEL_WIDTH,
+        print_answers,
+        print_losses,
+        stored_files,
+    )
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.solving import search
+    from boundmark.benchmarks.solving.model import choose, load
+    from boundmark.benchmarks.solving.presentation import presentation_of
 
-    settings = request.settings()
-    if order is not None and (given is not None or len(request.several()) > 1):
-        raise click.UsageError(
-            "--order makes one instance; expected no --solution, and one value per parameter."
-        )
-    if len(request.several()) > 1:
-        if tool is not None:
-            raise click.UsageError("--as prints one solution; expected one value per parameter.")
-        _solve_several(model, given, request)
-        return
-    request = replace(request, parameters=request.several()[0])
-    clock = WallClock(settings.time_limit_seconds)
+    options, wanted = request.options(), request.several()
+    is_one = len(wanted) == 1
+    _check_one(is_one, given, tool, order)
+    loaded = load(model, dims=request.dims, device=request.device)
     if tool is not None:
-        request = _with_rules_of(tool, model, request)
+        wanted = [_with_rules_of(tool, loaded, wanted[0], request.problem)]
+    chosen = [choose(loaded, parameters, request.problem) for parameters in wanted]
     own = None
     if given is not None:
         # Takes long to import.
-        from boundmark.benchmarks.grading import instance_and_solution
+        from boundmark.benchmarks.solving.grading import solution_in
 
-        own = instance_and_solution(model, given, *request.source)
-    source = own.source if own else named_instance(model, *request.source)
+        own = solution_in(given, chosen[0])
+    sources = [own.source] if own else [one.named(one.make(one.given)) for one in chosen]
     if order is not None:
-        source = _in_order(source, model, order, clock.remaining() / 2, request.dims)
-    answer, files = search(source, request, clock, given=own)
+        sources = [_in_order(sources[0], loaded, order, request.time_limit / 2)]
+
+    found = []
+    for source in sources:
+        answer, folder = search.solve(source, options, given=own)
+        found.append((answer, stored_files(answer, folder, "best")))
+        if answer.interrupted:
+            break
+
+    free = _without_rules(answer, loaded, wanted[0], options) if is_one else None
     if tool is not None and answer.solution is not None:
-        click.echo(presentation_of(source.instance.problem).as_tool(answer, tool))
-        if free := _without_rules(answer, model, request, clock):
+        click.echo(presentation_of(answer.source.instance.problem).as_tool(answer, tool))
+        if free is not None:
             click.echo(_cost_of_rules(answer, free), err=True)
-    elif request.as_json:
-        free = _without_rules(answer, model, request, clock)
-        print_json(answer, files, {"without_rules": free.to_json()} if free else None)
     else:
-        with wide_tables(request.wide):
-            print_answer(answer, files)
-        if free := _without_rules(answer, model, request, clock):
+        more = {"without_rules": free.to_json()} if free else {}
+        print_answers(
+            found, as_json=request.as_json, is_wide=request.wide, is_table=not is_one, more=more
+        )
+        if free is not None and not request.as_json:
             echo(f"{'rules':{LABEL_WIDTH}}{_cost_of_rules(answer, free)}")
-        if own is not None:
+        if own is not None and not request.as_json:
             print_losses(answer)
     if answer.interrupted:
         sys.exit(INTERRUPTED)
-    if answer.is_empty:
-        click.echo("No method found a solution or a bound; the notes say why.", err=True)
+    if all(one.is_empty for one, _ in found):
+        why = "; the notes say why" * is_one
+        click.echo(f"No method found a solution or a bound{why}.", err=True)
         sys.exit(NOTHING_FOUND)
 
 
+def _check_one(is_one: bool, given: Path | None, tool: str | None, order: str | None) -> None:
+    """Refuse options that are about one instance where several are asked for."""
+    from boundmark.problems.errors import InvalidInputError
+
+    if order is not None and (given is not None or not is_one):
+        raise click.UsageError(
+            "--order makes one instance; expected no --solution, and one value per parameter."
+        )
+    if tool is not None and not is_one:
+        raise click.UsageError("--as prints one solution; expected one value per parameter.")
+    if given is not None and not is_one:
+        raise InvalidInputError(
+            "a solution is given for several instances; expected one value of each parameter."
+        )
+
+
+def _with_rules_of(
+    tool: str, model: "Model", parameters: Mapping[str, str], problem: str | None
+) -> Mapping[str, str]:
+    """Return the parameters with a tool's rules, unless they name some or the instance is stored.
+
+    Raises
+    ------
+    click.UsageError
+        If the problem's solutions cannot be written for the tool.
+    """
+    from boundmark.benchmarks.solving.model import choose
+    from boundmark.benchmarks.solving.presentation import presentation_of
+    from boundmark.problems.catalog import problems
+    from boundmark.problems.errors import find
+
+    chosen = choose(model, parameters, problem)
+    owners = {one: name for name in problems() for one in presentation_of(name).tools}
+    owner = find("tool in --as", tool, owners)
+    if owner != (name := chosen.problem.name):
+        known = presentation_of(name).tools
+        expected = f"one of {', '.join(known)}" if known else "no --as"
+        raise click.UsageError(
+            f"--as is {tool!r}, a tool for problem {owner!r}; for problem {name!r}, "
+            f"expected {expected}."
+        )
+    has_rules = any(parameter.name == "rules" for parameter in chosen.problem.parameters)
+    return {"rules": tool, **parameters} if has_rules and not chosen.is_stored else parameters
+
+
 def _in_order(
-    source: "NamedInstance", model: str, order: str, seconds: float, dims: Mapping[str, int]
+    source: "NamedInstance", model: "Model", order: str, seconds: float
 ) -> "NamedInstance":
     """Return the instance with its operators in an order; refuse problems that know none."""
-    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.solving.presentation import presentation_of
     from boundmark.problems.catalog import problems
 
     problem = source.instance.problem
@@ -128,65 +357,35 @@ def _in_order(
         raise click.UsageError(
             f"--order is given for problem {problem!r}; expected one of {', '.join(able)}."
         )
-    return in_order(source, model, order, seconds, dims)
-
-
-def _check_tool(tool: str, problem: str) -> None:
-    """Refuse a tool that does not exist, or that the problem's solutions cannot be written for."""
-    from boundmark.benchmarks.presentation import presentation_of
-    from boundmark.problems.catalog import problems
-    from boundmark.problems.errors import find
-
-    owners = {one: name for name in problems() for one in presentation_of(name).tools}
-    owner = find("tool in --as", tool, owners)
-    known = presentation_of(problem).tools
-    if tool not in known:
-        expected = f"one of {', '.join(known)}" if known else "no --as"
-        raise click.UsageError(
-            f"--as is {tool!r}, a tool for problem {owner!r}; for problem {problem!r}, "
-            f"expected {expected}."
-        )
-
-
-def _with_rules_of(tool: str, model: str, request: SolvingRequest) -> SolvingRequest:
-    """Return the request with a tool's rules, unless it asks for some or its instance is stored."""
-    from boundmark.benchmarks.model import choose
-
-    chosen = choose(model, *request.source)
-    _check_tool(tool, chosen.problem.name)
-    known = {parameter.name for parameter in chosen.problem.parameters}
-    if chosen.is_stored or "rules" not in known:
-        return request
-    return replace(
-        request, parameters={"rules": tool, **request.parameters}, problem=chosen.problem.name
-    )
+    return in_order(source, model, order, seconds)
 
 
 def _without_rules(
-    answer: "Answer", model: str, request: SolvingRequest, clock: "WallClock"
+    answer: "Answer", model: "Model", parameters: Mapping[str, str], options: "SolvingOptions"
 ) -> "Answer | None":
     """Return the answer where solutions follow no tool's rules; None if they follow none here.
 
     None, too, if there is nothing to compare with, or no time is left.
     """
-    from boundmark.benchmarks.model import named_instance
-    from boundmark.benchmarks.wall_clock import WallClock
+    from boundmark.benchmarks.solving.model import named_instance
+    from boundmark.benchmarks.solving.search import solve
 
-    instance = answer.source.instance
+    instance, limits = answer.source.instance, options.settings
     if answer.objective is None or answer.interrupted or "rules" not in instance.parameters:
         return None
-    parameters = {name: text for name, text in request.parameters.items() if name != "rules"}
-    free = named_instance(model, parameters, instance.problem, request.device, request.dims)
-    seconds = clock.remaining()
-    if free.instance.sha256 == instance.sha256 or seconds < LEAST_SECONDS:
+    others = {name: text for name, text in parameters.items() if name != "rules"}
+    free = named_instance(model, others, instance.problem)
+    left = limits.time_limit_seconds - answer.seconds
+    if free.instance.sha256 == instance.sha256 or left < LEAST_SECONDS:
         return None
-    found, _ = search(free, replace(request, quiet=True, out=None), WallClock(seconds))
+    limits = replace(limits, time_limit_seconds=left)
+    found, _ = solve(free, replace(options, settings=limits, out=None, quiet=True))
     return found if found.objective is not None else None
 
 
 def _cost_of_rules(answer: "Answer", free: "Answer") -> str:
     """Return a sentence on what a tool's rules cost, beside solutions that follow none."""
-    from boundmark.benchmarks.presentation import presentation_of
+    from boundmark.benchmarks.solving.presentation import presentation_of
 
     presentation = presentation_of(answer.source.instance.problem)
     title = presentation.tool_title(str(answer.source.instance.parameters["rules"]))
@@ -206,76 +405,3 @@ def _cost_of_rules(answer: "Answer", free: "Answer") -> str:
         f"{title}'s rules {verb} {abs(change):.2%}: {with_them} against {without} without them "
         "(both optimal, certified)."
     ).replace("%", " %")
-
-
-def _solve_several(model: str, given: Path | None, request: SolvingRequest) -> None:
-    """Solve a model with each of several values of its parameters, and print one table."""
-    import json
-
-    from boundmark.benchmarks.answer import json_of
-    from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.model import load, named_instance
-    from boundmark.benchmarks.presentation import presentation_of
-    from boundmark.benchmarks.terminal import echo
-    from boundmark.benchmarks.wall_clock import WallClock
-    from boundmark.problems.errors import InvalidInputError
-
-    if given is not None:
-        raise InvalidInputError(
-            "a solution is given for several instances; expected one value of each parameter."
-        )
-    loaded = load(model, dims=request.dims, device=request.device)
-    sources = [named_instance(loaded, one, request.problem) for one in request.several()]
-    answers, documents = [], []
-    for source in sources:
-        answer, files = search(source, request, WallClock(request.time_limit))
-        answers.append(answer)
-        documents.append(json_of(answer, files))
-        if answer.interrupted:
-            break
-    if request.as_json:
-        click.echo(json.dumps(documents))
-    else:
-        given_values = [answer.source.instance.parameters for answer in answers]
-        differing = [
-            name
-            for name in dict.fromkeys(name for values in given_values for name in values)
-            if len({values.get(name) for values in given_values}) > 1
-        ]
-        common = {k: v for k, v in given_values[0].items() if k not in differing}
-        have_same_costs = len({answer.source.costs for answer in answers}) == 1
-        rows: list[dict[str, Any]] = []
-        for answer in answers:
-            presentation = presentation_of(answer.source.instance.problem)
-            gap = "0" if answer.optimal else "" if answer.gap is None else f"{answer.gap:.2%}"
-            name = f"{presentation.objective_name(answer)}{presentation.unit(answer)}"
-            values = answer.source.instance.parameters
-            rows.append(
-                {
-                    **{name: values.get(name, "") for name in differing},
-                    name: f"{answer.objective:,}" if answer.objective is not None else "",
-                    "bound": f"{answer.certified_bound:,}" if answer.certified_bound else "",
-                    "gap": gap,
-                    "by": answer.method or "",
-                    "bound by": answer.bound_method or "",
-                    "s": f"{answer.seconds:.1f}",
-                    **({} if have_same_costs else {"costs": answer.source.costs}),
-                }
-            )
-        source = answers[0].source
-        costs = f", on {source.costs}" if source.costs and have_same_costs else ""
-        shared = "".join(f" {name}={value}" for name, value in common.items())
-        echo(f"{source.dataset}/{source.member}{shared}{costs}")
-        print_rows(rows, False, request.wide)
-        said = (presentation_of(one.source.instance.problem).cost_accuracy(one) for one in answers)
-        for sentence in filter(None, dict.fromkeys(said)):
-            echo(f"such costs: {sentence}")
-        for note in dict.fromkeys(text for one in answers for text in one.warnings):
-            echo(f"warning: {note}")
-        if request.out is not None:
-            echo(f"results: {request.out}")
-    if any(answer.interrupted for answer in answers):
-        sys.exit(INTERRUPTED)
-    if all(one.is_empty for one in answers):
-        click.echo("No method found a solution or a bound.", err=True)
-        sys.exit(NOTHING_FOUND)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from boundmark.benchmarks.terminal import plain
+from boundmark.benchmarks.cli.terminal import plain
 from boundmark.problems.errors import printable
 from boundmark.reports.sections.gaps import gap_sentence
 from boundmark.reports.statistics import geometric_mean

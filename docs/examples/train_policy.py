@@ -7,7 +7,7 @@ needs the extra `learned`.
 import argparse
 from typing import Any
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
 

@@ -254,7 +254,7 @@ def row_of(package: str, name: str) -> Row:
     import torch
 
     import boundmark
-    from boundmark.benchmarks.model import choose
+    from boundmark.benchmarks.solving.model import choose
 
     torch.manual_seed(1)
     with tempfile.TemporaryDirectory() as folder:

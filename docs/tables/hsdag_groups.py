@@ -24,8 +24,8 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from boundmark.benchmarks.environment import describe_environment
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.running.environment import describe_environment
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings, Parse
 from boundmark.heuristics.placement.learned.learning import Evaluations
 from boundmark.heuristics.placement.learned.methods import prepare_jax

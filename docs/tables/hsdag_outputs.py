@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boundmark.benchmarks.model import named_instance
-from boundmark.benchmarks.pipeline.stage_files import CutPlacement, written
+from boundmark.benchmarks.measuring.pipeline.stage_files import CutPlacement, written
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.datasets.pipeline.onnx_split import split_model
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget

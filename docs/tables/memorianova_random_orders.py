@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.problems.dag import Dag
 from boundmark.problems.ordering.order import memory_while_running
 

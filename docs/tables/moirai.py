@@ -17,7 +17,7 @@ import pandas as pd
 import runs
 from results_page import DOCS, NONE, all_tables, make_page, markdown
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.problems.catalog import methods
 from boundmark.problems.placement.fusion import RULE_SETS, TABLE_I, coarsen
 from boundmark.reports.placement.latencies import BASES, NO_FUSION, TABLE_IV

@@ -16,7 +16,7 @@ import pandas as pd
 import runs
 from results_page import DOCS
 
-from boundmark.benchmarks.environment import describe_environment
+from boundmark.benchmarks.running.environment import describe_environment
 from boundmark.datasets.microbatch import models, shapes
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, longest_path
 from boundmark.heuristics.microbatch.tessel import search, shorter_repetends

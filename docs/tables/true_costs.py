@@ -19,7 +19,7 @@ from efficiency import bytes_read, family, fitted, predicted
 from results_page import markdown
 
 import boundmark
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.datasets.measured import MeasuredModel, load, measured_model, measured_models
 from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.pipeline import Partition, PipelineInstance

@@ -14,13 +14,13 @@ file make them one package in a checkout, and a wheel holds them as they are imp
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.api import evaluate, methods, solve
     from boundmark.benchmarks.function_benchmark import benchmark
-    from boundmark.benchmarks.model import Model, load
-    from boundmark.benchmarks.operator_times import Profile
-    from boundmark.benchmarks.profiling import profile
+    from boundmark.benchmarks.measuring.operator_times import Profile
+    from boundmark.benchmarks.measuring.profiling import profile
+    from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.results import Results, results, run
+    from boundmark.benchmarks.solving.model import Model, load
     from boundmark.problems.errors import BoundmarkError as Error
     from boundmark.problems.method import Method
     from boundmark.reports import frame_plots as plots
@@ -48,19 +48,19 @@ __all__ = [
 
 # Module of each name, and what it is called there.
 _HOMES = {
-    "BoundCertificate": "benchmarks.answer:BoundCertificate",
+    "BoundCertificate": "benchmarks.model_answer:BoundCertificate",
     "Error": "problems.errors:BoundmarkError",
     "Method": "problems.method:Method",
-    "Model": "benchmarks.model:Model",
-    "ModelAnswer": "benchmarks.answer:ModelAnswer",
-    "Profile": "benchmarks.operator_times:Profile",
+    "Model": "benchmarks.solving.model:Model",
+    "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
+    "Profile": "benchmarks.measuring.operator_times:Profile",
     "Results": "benchmarks.results:Results",
     "benchmark": "benchmarks.function_benchmark:benchmark",
     "evaluate": "benchmarks.api:evaluate",
-    "load": "benchmarks.model:load",
+    "load": "benchmarks.solving.model:load",
     "methods": "benchmarks.api:methods",
     "plots": "reports.frame_plots:",
-    "profile": "benchmarks.profiling:profile",
+    "profile": "benchmarks.measuring.profiling:profile",
     "results": "benchmarks.results:results",
     "run": "benchmarks.results:run",
     "solve": "benchmarks.api:solve",

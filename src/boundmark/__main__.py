@@ -1,5 +1,5 @@
 """`python -m boundmark` is the command `boundmark`."""
 
-from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.cli.group import main
 
 main(prog_name="boundmark")

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.cli.group import main
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from command_line import Boundmark, boundmark_with
 from onnx import TensorProto, helper
 
 import boundmark as api
-from boundmark.benchmarks.suite_file import parse_suite
+from boundmark.benchmarks.running.suite_file import parse_suite
 from boundmark.problems.errors import BoundmarkError
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")

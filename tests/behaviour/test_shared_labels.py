@@ -13,11 +13,11 @@ from command_line import Boundmark
 from tiny_instances import MODULES, tiny
 
 import boundmark as api
-from boundmark.benchmarks.execution.in_process import run_here
-from boundmark.benchmarks.planning import plan_tasks
-from boundmark.benchmarks.settings import RunSettings
-from boundmark.benchmarks.storing import storing
-from boundmark.benchmarks.suite import MethodChoice, NamedInstance
+from boundmark.benchmarks.running.execution.in_process import run_here
+from boundmark.benchmarks.running.planning import NamedInstance, plan_tasks
+from boundmark.benchmarks.running.settings import RunSettings
+from boundmark.benchmarks.running.storing import storing
+from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.problems.catalog import methods
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.store import ResultStore
@@ -71,7 +71,7 @@ def chosen(problem: str) -> list[Instance]:
 def run_into(folder: Path, problem: str, instance: Instance) -> None:
     """Run the quick methods of a problem on an instance, as if it were in a file."""
     source = NamedInstance("file", "net.json", instance)
-    choices = [MethodChoice.of(name, problem=problem) for name in QUICK[problem]]
+    choices = [method_choice(name, problem=problem) for name in QUICK[problem]]
     planned = list(plan_tasks("mine", [source], choices, RunSettings(10.0, 2**30)))
     known = methods(problem)
     with storing(source, folder) as keep:

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from altered_folders import copy_folder, read_rows, write_rows
 
-from boundmark.benchmarks.folder_check import check_folder
-from boundmark.benchmarks.own_method import find_method
-from boundmark.benchmarks.runtimes.tool_profiles import read_events
-from boundmark.benchmarks.solution_file import read_solution_file
-from boundmark.benchmarks.suite_file import load_collection
+from boundmark.benchmarks.measuring.tool_profiles import read_events
+from boundmark.benchmarks.running.folder_check import check_folder
+from boundmark.benchmarks.running.suite_file import load_collection
+from boundmark.benchmarks.solving.own_method import find_method
+from boundmark.benchmarks.solving.solution_file import read_solution_file
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.devices.registry import load_device_file
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError

@@ -22,8 +22,9 @@ import torch_archives
 from onnx import TensorProto, helper
 
 import boundmark
-from boundmark.benchmarks import function_benchmark, progress
-from boundmark.benchmarks.execution.task import Outcome
+from boundmark.benchmarks import function_benchmark
+from boundmark.benchmarks.running import progress
+from boundmark.benchmarks.running.execution.task import Outcome
 from boundmark.datasets import python_objects
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import find_device

@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from altered_folders import alter, copy_folder
 
-from boundmark.benchmarks.folder_check import check_folder
+from boundmark.benchmarks.running.folder_check import check_folder
 
 
 def main() -> int:

@@ -21,7 +21,7 @@ from costly_documents import SHAPES, documents
 
 from boundmark.bounds import checker
 
-# What `boundmark.benchmarks.execution.verification` gives to a check.
+# What `boundmark.benchmarks.running.execution.verification` gives to a check.
 MOST_SECONDS = 120.0
 MOST_MIB = 4096.0
 

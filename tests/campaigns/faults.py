@@ -29,14 +29,14 @@ from typing import Any
 import pandas as pd
 
 TESTS = Path(__file__).parents[1]
-SUPPORT, METHODS = TESTS / "support", TESTS / "benchmarks" / "execution"
+SUPPORT, METHODS = TESTS / "support", TESTS / "benchmarks" / "running" / "execution"
 sys.path.insert(0, str(SUPPORT))
 from chains import chain  # noqa: E402
 from fault_table import FAULTS, MIB  # noqa: E402
 
-from boundmark.benchmarks.execution import processes  # noqa: E402
-from boundmark.benchmarks.execution.task import Task  # noqa: E402
-from boundmark.benchmarks.folder_check import check_folder  # noqa: E402
+from boundmark.benchmarks.running.execution import processes  # noqa: E402
+from boundmark.benchmarks.running.execution.task import Task  # noqa: E402
+from boundmark.benchmarks.running.folder_check import check_folder  # noqa: E402
 from boundmark.reports.stored.store import ResultStore  # noqa: E402
 
 MARK = "BOUNDMARK_CAMPAIGN"

@@ -14,7 +14,7 @@ from recording import FEW_EVALUATIONS, Recorder, record
 from selection import examples
 from tiny_instances import larger, may_repeat, runs_elsewhere, samples, tiny
 
-from boundmark.benchmarks.rounds import MethodPlan
+from boundmark.benchmarks.solving.rounds import MethodPlan
 from boundmark.bounds import checker
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.certificate import Certificate

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from graphs import small_graph
 
-from boundmark.benchmarks.model import named_instance
-from boundmark.benchmarks.operator_times import Profile
+from boundmark.benchmarks.measuring.operator_times import Profile
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.datasets.measured import (
     DATASET,
     DEVICES,

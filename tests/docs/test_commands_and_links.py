@@ -9,9 +9,9 @@ import click
 import pytest
 from results_page import anchors
 
-from boundmark.benchmarks.cli import main
-from boundmark.benchmarks.own_method import is_file
-from boundmark.benchmarks.suite_file import part_names, suite_names
+from boundmark.benchmarks.cli.group import main
+from boundmark.benchmarks.running.suite_file import part_names, suite_names
+from boundmark.benchmarks.solving.own_method import is_file
 from boundmark.bounds.checker.registry import PROBLEMS
 from boundmark.problems.catalog import datasets, methods
 from boundmark.problems.method import Method

@@ -10,7 +10,7 @@ import pytest
 from brute_force import instance
 
 import boundmark
-from boundmark.benchmarks.own_method import find_method
+from boundmark.benchmarks.solving.own_method import find_method
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.benchmarks.grading import instance_and_solution
+from boundmark.benchmarks.solving.grading import solution_in
+from boundmark.benchmarks.solving.model import choose
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "first-minutes.md").read_text()
@@ -29,9 +30,8 @@ def test_the_page_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     Path("mine.toml").write_text(block("toml"))
     Path("make.py").write_text(block("python"))
     runpy.run_path("make.py")
-    given = instance_and_solution(
-        "own.onnx", Path("own.csv"), {}, device="mine.toml", dims={"seq": 128}
-    )
+    chosen = choose("own.onnx", {}, device="mine.toml", dims={"seq": 128})
+    given = solution_in(Path("own.csv"), chosen)
     assert given.source.instance.parameters == {"k": 4}
     assert f"cost             {given.objective:,} ns (by given, verified)" in PAGE
     assert f"instance         {given.source.instance.sha256[:12]}, device my-npu" in PAGE

@@ -1,8 +1,11 @@
 """Where methods and tests live, and what importing layers costs."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -51,8 +54,8 @@ def test_listing_methods_imports_no_solver_and_compiles_nothing() -> None:
 def test_a_search_needs_no_data_frames() -> None:
     """Beside other work, to import them takes as long as the search."""
     code = (
-        "import sys, boundmark.benchmarks.solving, boundmark.benchmarks.execution.engine,"
-        "boundmark.benchmarks.slicing.operator_order, boundmark.reports.text;"
+        "import sys, boundmark.benchmarks.solving.search, boundmark.reports.text,"
+        "boundmark.benchmarks.running.execution.engine, boundmark.benchmarks.cli.answers.slicing;"
         "print('pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -116,3 +119,47 @@ def is_named_after_a_module(test: Path) -> bool:
 def test_names_of_tests(test: str, expected: bool) -> None:
     """Another folder's module gives no name, and neither does a folder that mirrors none."""
     assert is_named_after_a_module(ROOT / "tests" / test) == expected
+
+
+def imports(files: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return which of some modules each imports, for types and within functions, too."""
+    found: dict[str, set[str]] = {}
+    for name, text in files.items():
+        named = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                named |= {one.name for one in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                whole = {f"{node.module}.{one.name}" for one in node.names}
+                named |= whole & set(files) or {str(node.module)}
+        found[name] = named & set(files) - {name}
+    return found
+
+
+# `problems` is left out: kinds of instances and of their solutions know each other there.
+@pytest.mark.parametrize("layer", ["datasets", "heuristics", "bounds", "benchmarks", "reports"])
+def test_no_files_import_each_other(layer: str) -> None:
+    """Each file can be read before those that use it: there is no circle of files in a layer."""
+    files = {
+        ".".join(("boundmark", *path.relative_to(ROOT).with_suffix("").parts)): path.read_text()
+        for path in (ROOT / layer).rglob("*.py")
+    }
+    files = {name.removesuffix(".__init__"): text for name, text in files.items()}
+    tuple(TopologicalSorter(imports(files)).static_order())
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from boundmark.a import one",
+        "from boundmark import a",
+        "import boundmark.a",
+        "if TYPE_CHECKING:\n    from boundmark.a import One",
+        "def late():\n    from boundmark.a import one",
+    ],
+)
+def test_a_circle_of_files_is_seen(back: str) -> None:
+    """However the second file imports the first."""
+    files = {"boundmark.a": "from boundmark.b import two", "boundmark.b": back}
+    with pytest.raises(CycleError):
+        TopologicalSorter(imports(files)).prepare()

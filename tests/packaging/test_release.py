@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import boundmark
-from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.cli.group import main
 from boundmark.reports.stored.run_records import SOLVERS
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def test_shells_complete_commands() -> None:
         **os.environ, "_BOUNDMARK_COMPLETE": "bash_complete",
         "COMP_WORDS": "boundmark meas", "COMP_CWORD": "1",
     }  # fmt: skip
-    code = "from boundmark.benchmarks.cli import main; main(prog_name='boundmark')"
+    code = "from boundmark.benchmarks.cli.group import main; main(prog_name='boundmark')"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, env=asked, check=True)
     assert done.stdout.split() == ["plain,measure"]

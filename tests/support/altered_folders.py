@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from boundmark.benchmarks.execution.task import Task
+from boundmark.benchmarks.running.execution.task import Task
 from boundmark.reports.stored.schema import RESULTS, TRACES
 
 DOCUMENTS = {

@@ -12,10 +12,10 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from boundmark.benchmarks.cli import main
-from boundmark.benchmarks.execution import engine
-from boundmark.benchmarks.execution.supervisor import Supervisor
-from boundmark.benchmarks.execution.task import Outcome, Task
+from boundmark.benchmarks.cli.group import main
+from boundmark.benchmarks.running.execution import engine
+from boundmark.benchmarks.running.execution.supervisor import Supervisor
+from boundmark.benchmarks.running.execution.task import Outcome, Task
 
 SUITE = """
 description = "Small and quick."

@@ -1,4 +1,4 @@
-"""Make benchmarks/conformance.json anew: `python tests/support/conformance_instances.py`.
+"""Make benchmarks/running/conformance.json anew: `python tests/support/conformance_instances.py`.
 
 Tiny instances of each problem with their optimum, by brute force, and a larger one: what
 `boundmark conformance` runs methods on where there is no checkout.
@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_instances import MODULES, larger, tiny
 
-FILE = Path(__file__).parents[2] / "benchmarks" / "conformance.json"
+FILE = Path(__file__).parents[2] / "benchmarks" / "running" / "conformance.json"
 
 # Of each problem, evenly over all.
 FEW = 12

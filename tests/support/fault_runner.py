@@ -13,12 +13,11 @@ from pathlib import Path
 
 from chains import chain
 
-from boundmark.benchmarks.execution.dask_engine import DaskEngine
-from boundmark.benchmarks.execution.engine import LocalEngine
-from boundmark.benchmarks.execution.task import Outcome, Task
-from boundmark.benchmarks.planning import PlannedTask
-from boundmark.benchmarks.runner import run_planned
-from boundmark.benchmarks.suite import NamedInstance
+from boundmark.benchmarks.running.execution.dask_engine import DaskEngine
+from boundmark.benchmarks.running.execution.engine import LocalEngine
+from boundmark.benchmarks.running.execution.task import Outcome, Task
+from boundmark.benchmarks.running.planning import NamedInstance, PlannedTask
+from boundmark.benchmarks.running.runner import run_planned
 
 METHODS = "faulty_methods:METHODS"
 WORKERS = 2

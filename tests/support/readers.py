@@ -19,9 +19,9 @@ from ir_models import CONVOLUTION, PRODUCTS
 from onnx import TensorProto, helper, numpy_helper
 from torch_archives import archive, two_layers
 
-from boundmark.benchmarks import suite_file
-from boundmark.benchmarks.model import load_solution
-from boundmark.benchmarks.runtimes import tool_profiles
+from boundmark.benchmarks.measuring import tool_profiles
+from boundmark.benchmarks.running import suite_file
+from boundmark.benchmarks.solving.model import load_solution
 from boundmark.bounds import checker
 from boundmark.datasets import onnx_file
 from boundmark.datasets.resolve import load_file

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from command_line import Boundmark
 
-from boundmark.benchmarks.environment import describe_environment
+from boundmark.benchmarks.running.environment import describe_environment
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.problem import solution_document

@@ -9,7 +9,7 @@ import pytest
 from altered_folders import read_rows, write_rows
 from command_line import Boundmark
 
-from boundmark.benchmarks.folder_check import check_files, check_folder
+from boundmark.benchmarks.running.folder_check import check_files, check_folder
 from boundmark.bounds import checker
 from boundmark.reports.stored.schema import TRACES
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from boundmark.benchmarks.cli.evaluate import evaluate
-from boundmark.benchmarks.cli.options import ParameterCommand, given_texts
-from boundmark.benchmarks.cli.solve import solve
+from boundmark.benchmarks.cli.options import ParameterCommand
+from boundmark.benchmarks.cli.solve import SolvingRequest, solve, solving_options
 from boundmark.problems.catalog import problems
 from boundmark.problems.parameter import RESERVED, ChoiceParameter, IntegerParameter
 
@@ -29,9 +29,9 @@ SECOND = dataclasses.replace(
 @click.command(cls=ParameterCommand, problems=lambda: (FIRST, SECOND))
 @click.argument("model")
 @click.option("--quiet", is_flag=True)
-def command(model: str, quiet: bool, **parameters: str | None) -> None:
+def command(model: str, quiet: bool, parameters: dict[str, str]) -> None:
     """Echo."""
-    click.echo(f"{model} {quiet} {given_texts(parameters)}")
+    click.echo(f"{model} {quiet} {parameters}")
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,33 @@ def command(model: str, quiet: bool, **parameters: str | None) -> None:
 def test_texts_reach_the_command(arguments: list[str], expected: str) -> None:
     """Under the parameters' names; what they mean is for the problem to say."""
     assert CliRunner().invoke(command, arguments).output == expected + "\n"
+
+
+def test_a_declared_option_is_no_parameter() -> None:
+    """It reaches the function with its type, beside those that `solve` and `evaluate` share."""
+
+    @click.command(cls=ParameterCommand, problems=lambda: (FIRST, SECOND))
+    @solving_options
+    @click.option("--foo", type=int)
+    def with_foo(foo: int, request: SolvingRequest) -> None:
+        click.echo(f"{foo + 1} {request.parameters} {request.workers}")
+
+    done = CliRunner().invoke(with_foo, ["-k", "b", "--foo", "3", "--workers", "2"])
+    assert done.output == "4 {'k': 'b'} 2\n"
+
+
+def test_an_option_that_nobody_takes_is_a_mistake() -> None:
+    """It does not become a parameter of problems."""
+
+    @click.command(cls=ParameterCommand, problems=lambda: (FIRST,))
+    @solving_options
+    @click.option("--foo", type=int)
+    def without_foo(request: SolvingRequest) -> None:
+        click.echo("not reached")
+
+    done = CliRunner().invoke(without_foo, ["--foo", "3"])
+    assert isinstance(done.exception, TypeError)
+    assert "foo" in str(done.exception)
 
 
 def test_help_has_a_section_for_each_problem() -> None:

@@ -9,7 +9,7 @@ import onnx  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
 from boundmark.benchmarks.cli.profile import profile  # noqa: E402
-from boundmark.benchmarks.operator_times import rank_correlation  # noqa: E402
+from boundmark.benchmarks.measuring.operator_times import rank_correlation  # noqa: E402
 from boundmark.problems.errors import MissingFileError  # noqa: E402
 
 

@@ -103,7 +103,7 @@ def test_a_missing_extra_is_one_sentence(suite_file: Path, tmp_path: Path) -> No
     """It says what to install."""
     code = (
         "import sys; sys.modules['distributed'] = None\n"
-        "from boundmark.benchmarks.cli import main; main(sys.argv[1:])"
+        "from boundmark.benchmarks.cli.group import main; main(sys.argv[1:])"
     )
     arguments = ("run", suite_file, "--out", tmp_path / "out", "--engine", "dask")
     done = subprocess.run(

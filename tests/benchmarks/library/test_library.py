@@ -461,7 +461,7 @@ def test_a_known_optimum_needs_no_run(
     def refuse(*given: object, **named: object) -> None:
         raise AssertionError("a run was begun")
 
-    monkeypatch.setattr("boundmark.benchmarks.solving.Rounds", refuse)
+    monkeypatch.setattr("boundmark.benchmarks.solving.search.Rounds", refuse)
     assert solved(boundmark, "--library", copied.directory)["optimal"]
     answer = api.solve("onnx-light/squeezenet", k=4, library=copied.directory, quiet=True)
     assert answer.is_optimal

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording import Recorder
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker import budget as checker_budget

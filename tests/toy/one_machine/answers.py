@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from boundmark.benchmarks.answer import Answer
-from boundmark.benchmarks.presentation import Presentation
+from boundmark.benchmarks.solving.answer import Answer
+from boundmark.benchmarks.solving.presentation import Presentation
 
 
 def goal(answer: Answer) -> str:

@@ -8,7 +8,7 @@ import pytest
 from brute_force_placement import instance, optimum
 from recording import Recorder
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.placement import limits

@@ -1,0 +1,213 @@
+"""Print an assignment of layers: a line for each stage, with its waits."""
+
+from typing import Any
+
+import click
+from rich.table import Table
+
+from boundmark.benchmarks.cli.terminal import print_table
+from boundmark.benchmarks.solving.answer import Answer
+from boundmark.benchmarks.solving.presentation import Loss, Presentation
+from boundmark.problems.layers import LayerAssignment, LayersInstance, StageLoad
+from boundmark.problems.layers.flights import held
+from boundmark.problems.layers.model import DECODE, PREFILL
+from boundmark.problems.layers.tools.formats import TOOLS, write_as
+from boundmark.problems.ticks import NANOSECONDS
+from boundmark.reports.text import integer, size
+from boundmark.reports.true_costs import Hardware, layer_accuracy
+
+
+def objective_name(answer: Answer) -> str:
+    """Return the objective's name."""
+    return _instance(answer).goal
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """Return each device's layers, time and memory, the model's size, and what a user gets."""
+    if answer.solution is None:
+        return {"stages": None}
+    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)
+    chain, origin = instance.chain, instance.chain.origin
+    loads, runs = instance.stage_loads(solution), solution.stages
+    stages = [
+        {
+            "device": chain.device_names[stage.device],
+            "first": chain.names[stage.first],
+            "last": chain.names[stage.end - 1],
+            "layers": sum(one.end - one.first for one in runs[rank :: len(loads)]),
+            "parts": [one.end - one.first for one in runs[rank :: len(loads)]],
+            "computing": load.computing,
+            "sending": load.sending,
+            "memory": load.memory,
+            "capacity": load.capacity,
+        }
+        for rank, (stage, load) in enumerate(zip(runs[: len(loads)], loads, strict=True))
+    ]
+    return {
+        "stages": stages,
+        "model": dict(origin.facts),
+        "costs": origin.costs,
+        "read_as": chain.made_of.get("family"),
+        "in_flight": instance.in_flight,
+        "tokens_per_second": _tokens_per_second(instance, loads),
+        "sequences_in_flight": _sequences(instance, solution)[0],
+        "sequences_that_fit": _sequences(instance, solution)[1],
+    }
+
+
+def print_solution(answer: Answer) -> None:
+    """Print a line for each device."""
+    if answer.solution is None:
+        if (answer.certified_bound or 0) > _instance(answer).most():
+            click.echo("No assignment fits into the memory of the devices (certified).")
+        return
+    stages = facts(answer)["stages"]
+    slowest = max(stage["computing"] + stage["sending"] for stage in stages)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("device", no_wrap=True)
+    for column in ("layers", "computing", "sending", "of slowest", "memory", "full"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("from", no_wrap=True)
+    for stage in stages:
+        total = stage["computing"] + stage["sending"]
+        table.add_row(
+            stage["device"], "+".join(map(integer, stage["parts"])), integer(stage["computing"]),
+            integer(stage["sending"]), f"{total / max(1, slowest):.0%}", size(stage["memory"]),
+            f"{stage['memory'] / max(1, stage['capacity']):.0%}", stage["first"],
+        )  # fmt: skip
+    print_table(table)
+
+
+def remarks(answer: Answer) -> list[tuple[str, str]]:
+    """Return what people check by eye: tokens a second, sequences, and the model's size."""
+    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution or {})
+    origin, loads = instance.chain.origin, instance.stage_loads(solution)
+    found = _speed(instance, loads)
+    if any(map(int, instance.chain.held)):
+        found.append(("in flight", _flight_words(instance, solution)))
+    return found + list(origin.facts.items())
+
+
+def _speed(instance: LayersInstance, loads: list[StageLoad]) -> list[tuple[str, str]]:
+    """Return tokens a second, and how long one sequence waits, where a tick is a nanosecond."""
+    origin, rate = instance.chain.origin, _tokens_per_second(instance, loads)
+    if rate is None:
+        return []
+    on = "measured" if origin.costs.startswith("measured") else "roofline"
+    found = [("throughput", f"{rate:,.4g} tokens a second ({on})")]
+    through = sum(load.total for load in loads) / NANOSECONDS
+    if origin.phase == PREFILL:
+        found.append(("first token", f"after {1e3 * through:,.4g} ms, if nothing else runs ({on})"))
+    if origin.phase == DECODE:
+        # The next token of a sequence is computed once it has gone round all stages.
+        slowest = max(load.total for load in loads) / NANOSECONDS
+        turns = max(through, slowest * _most_in_flight(instance, len(loads)))
+        found.append(("each sequence", f"a token every {1e3 * turns:,.4g} ms ({on})"))
+    return found
+
+
+def _tokens_per_second(instance: LayersInstance, loads: list[StageLoad]) -> float | None:
+    """Return the tokens of a pass over the time between two of them; None for other models."""
+    origin = instance.chain.origin
+    tokens = origin.batch * (1 if origin.phase == DECODE else origin.context)
+    ticks = max(load.total for load in loads)
+    if instance.goal != "bottleneck":
+        ticks = instance.cost(loads)
+        tokens *= instance.micro_batches if instance.goal == "makespan" else 1
+    if not tokens or not ticks or instance.chain.tick != "ns":
+        return None
+    return tokens * NANOSECONDS / ticks
+
+
+def _most_in_flight(instance: LayersInstance, stages: int) -> int:
+    rule = instance.in_flight
+    if instance.virtual_stages > 1 or isinstance(rule, int):
+        return rule if isinstance(rule, int) else instance.micro_batches
+    return held(rule, instance.micro_batches, 0, stages)
+
+
+def _sequences(instance: LayersInstance, solution: LayerAssignment) -> tuple[int, int | None]:
+    """Return how many sequences are in flight, and how many would fit into the memory."""
+    chain, batch = instance.chain, instance.chain.origin.batch
+    loads, count = instance.stage_loads(solution), _most_in_flight(instance, len(solution.stages))
+    if not batch or instance.virtual_stages > 1 or not any(map(int, chain.held)):
+        return count * batch, None
+    fitting = []
+    for number, (stage, load) in enumerate(zip(solution.stages, loads, strict=True)):
+        own = held(instance.in_flight, instance.micro_batches, number, len(solution.stages))
+        kept = own * int(chain.held[stage.first : stage.end].sum())
+        if kept:
+            room = load.capacity - (load.memory - kept)
+            fitting.append(count * batch * room // kept)
+    return count * batch, min(fitting, default=None)
+
+
+def _flight_words(instance: LayersInstance, solution: LayerAssignment) -> str:
+    """Return how many micro-batches each device has memory for, in words."""
+    batch = instance.chain.origin.batch
+    count = _most_in_flight(instance, len(solution.stages))
+    rule = f"rule {instance.in_flight}, " if isinstance(instance.in_flight, str) else ""
+    if instance.virtual_stages > 1:
+        virtual = f"{instance.virtual_stages} virtual stages"
+        return f"{rule}{instance.micro_batches} micro-batches, {virtual}"
+    each = f" of {batch} sequence{'s' * (batch > 1)}" if batch else ""
+    text = f"{rule}{count} micro-batch{'es' * (count > 1)}{each}"
+    now, most = _sequences(instance, solution)
+    if most is None:
+        return text
+    return f"{text}: {now:,} sequence{'s' * (now > 1)}; {most:,} would fit into the memory"
+
+
+def losses(answer: Answer) -> list[Loss]:
+    """Return the parts of the cost: of the slowest stage, or of all stages."""
+    if answer.solution is None:
+        return []
+    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)
+    loads = instance.stage_loads(solution)
+    slowest = max(range(len(loads)), key=lambda at: loads[at].total)
+    name = instance.chain.device_names[solution.stages[slowest].device]
+    if instance.goal == "bottleneck":
+        where, chosen = f"stage {slowest}, on {name}, is the slowest", [loads[slowest]]
+    else:
+        where, chosen = "all stages", loads
+    found = [
+        Loss("computing", sum(load.computing for load in chosen), where),
+        Loss("sending", sum(load.sending for load in chosen), where),
+    ]
+    if instance.goal == "makespan":
+        waiting = (instance.micro_batches - 1) * loads[slowest].total
+        found.append(Loss(f"the other micro-batches, on {name}", waiting, where))
+    return found
+
+
+def as_tool(answer: Answer, tool: str) -> str:
+    """Return the assignment in the words of a tool; raises as `write_as` does."""
+    return write_as(tool, _instance(answer), LayerAssignment.from_json(answer.solution or {}))
+
+
+def _instance(answer: Answer) -> LayersInstance:
+    instance = answer.source.instance
+    assert isinstance(instance, LayersInstance)
+    return instance
+
+
+def cost_accuracy(answer: Answer) -> str:
+    """Return what the roofline of layers has been off by in the phase."""
+    chain = _instance(answer).chain
+    if "roofline" not in chain.origin.costs:
+        return ""
+    return layer_accuracy(chain.origin.phase, Hardware.of(chain.device_names))
+
+
+PRESENTATION = Presentation(
+    "layers",
+    objective_name,
+    cost_accuracy=cost_accuracy,
+    facts=facts,
+    print_solution=print_solution,
+    losses=losses,
+    remarks=remarks,
+    tools=tuple(TOOLS),
+    tool_title=lambda tool: TOOLS[tool].title,
+    as_tool=as_tool,
+)

@@ -1,0 +1,197 @@
+"""Print a partition: a line for every stage."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from boundmark.benchmarks.cli.terminal import print_table
+from boundmark.benchmarks.solving.answer import GIVEN, Answer
+from boundmark.benchmarks.solving.presentation import Loss, Presentation, tick_unit
+from boundmark.problems.errors import printable
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.instance import (
+    in_pipeline_order,
+    stage_costs,
+    stage_overflow,
+    stage_transfer,
+    stage_work,
+)
+from boundmark.reports.true_costs import accuracy, source_of
+
+if TYPE_CHECKING:
+    from boundmark.reports.plots import Plot
+
+MOST_EMPTY = 8
+
+
+NS_PER_S = 10**9
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """Return throughput, latency of one input, and the cache of each stage.
+
+    Every `objective` ticks each stage passes its input on, so the throughput is 1 over it, and an
+    input takes as many times that as there are stages with nodes ([MTPP24], Section 2).
+
+    Returns
+    -------
+    dict
+        `throughput_per_second`, None where ticks are no nanoseconds; `input_latency` and `cache`,
+        in ticks.
+    """
+    graph, cost = _instance(answer).graph, answer.objective
+    is_time = graph.tick == "ns" and bool(cost)
+    return {
+        "throughput_per_second": NS_PER_S / cost if is_time and cost else None,
+        "input_latency": None if cost is None else _filled_stages(answer) * cost,
+        "cache": graph.cache,
+    }
+
+
+def remarks(answer: Answer) -> list[tuple[str, str]]:
+    """Return throughput and latency in words, and the cache if parameters can overflow it."""
+    graph, cost = _instance(answer).graph, answer.objective
+    if not cost:
+        return []
+    filled = _filled_stages(answer)
+    stages = "1 stage" if filled == 1 else f"{filled:,} stages"
+    if graph.tick == "ns":
+        a_second = NS_PER_S / cost
+        throughput = f"{a_second:,.0f}" if a_second >= 100 else f"{a_second:.3g}"
+        many = "inputs" if graph.item == "input" else "minibatches"
+        throughput, latency = f"{throughput} {many} a second", _duration(filled * cost)
+    else:
+        throughput, latency = f"1 {graph.item} in {cost:,} ticks", f"{filled * cost:,} ticks"
+    lines = [
+        ("throughput", throughput),
+        ("latency", f"{latency} for one {graph.item} ({stages}, at the pace of the slowest)"),
+    ]
+    if not graph.is_cached:
+        cached = (
+            f"parameters of {graph.cache:,}{tick_unit(answer)} in each stage, however much room "
+            "its tensors take; what is beyond is overflow"
+        )
+        lines.append(("cache", cached))
+    return lines
+
+
+def _duration(ns: int) -> str:
+    name, size = next((one for one in _UNITS if ns >= one[1]), _UNITS[-1])
+    return f"{ns / size:.3f} {name}"
+
+
+_UNITS = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
+
+
+def _filled_stages(answer: Answer) -> int:
+    return 0 if answer.solution is None else len(set(shown(answer).stages.tolist()))
+
+
+def print_solution(answer: Answer) -> None:
+    """Print the stages, numbered in the order in which data flows."""
+    if answer.solution is not None:
+        print_table(stage_table(_instance(answer), shown(answer)))
+
+
+def losses(answer: Answer) -> list[Loss]:
+    """Return what the slowest stage takes: its fair share of the work, and what makes it slow."""
+    if answer.solution is None:
+        return []
+    instance, partition = _instance(answer), shown(answer)
+    graph, k, stages = instance.graph, instance.k, partition.stages
+    slowest = int(np.argmax(stage_costs(graph, stages, k)))
+    work = int(stage_work(graph, stages, k)[slowest])
+    incoming, outgoing = (int(column[slowest]) for column in stage_transfer(graph, stages, k))
+    fair = min(work, -(-int(graph.work.sum()) // k))
+    parts = {
+        "work, as much as the mean stage": fair,
+        "work beyond the mean stage's": work - fair,
+        "transfer of tensors that enter": incoming,
+        "transfer of tensors that leave": outgoing,
+        "overflow: parameters that are streamed": int(stage_overflow(graph, stages, k)[slowest]),
+    }
+    return [Loss(name, ticks, f"stage {slowest}") for name, ticks in parts.items()]
+
+
+def shown(answer: Answer) -> Partition:
+    """Return the partition with the user's own numbers, or else numbered as data flows."""
+    assert answer.solution is not None
+    partition = Partition.from_json(answer.solution)
+    return partition if answer.method == GIVEN else in_pipeline_order(_instance(answer), partition)
+
+
+def stage_table(instance: PipelineInstance, partition: Partition) -> Table:
+    """Return a line for every stage: its costs, its share of the slowest's, its operations."""
+    graph, k, stages = instance.graph, instance.k, partition.stages
+    incoming, outgoing = stage_transfer(graph, stages, k)
+    ticks = {"work": stage_work(graph, stages, k), "in": incoming, "out": outgoing}
+    if not graph.is_cached:
+        ticks["overflow"] = stage_overflow(graph, stages, k)
+    costs = np.sum(list(ticks.values()), axis=0)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("stage", "nodes", *ticks, "cost", "share"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("operations", overflow="fold")
+    filled = [stage for stage in range(k) if (stages == stage).any()]
+    # Nobody reads hundreds of empty stages.
+    rows = range(k) if k - len(filled) <= MOST_EMPTY else filled
+    for stage in rows:
+        names = [graph.names[v] for v in np.flatnonzero(stages == stage)]
+        span = " .. ".join(dict.fromkeys(map(printable, (names[0], names[-1])))) if names else "-"
+        table.add_row(
+            str(stage),
+            f"{len(names):,}",
+            *(f"{column[stage]:,}" for column in ticks.values()),
+            f"{costs[stage]:,}",
+            f"{costs[stage] / max(1, costs.max()):.0%}",
+            Text(span),
+        )
+    if len(rows) < k:
+        table.caption = f"and {k - len(filled):,} of {k:,} stages that are empty"
+        table.caption_justify = "left"
+    return table
+
+
+def plot(answer: Answer) -> "Plot":
+    """Return the graph with its nodes in the colours of their stages."""
+    from boundmark.reports.pipeline.drawings import (
+        draw_partition,
+        partition_data,
+        partition_size,
+    )
+    from boundmark.reports.plots import Plot
+
+    assert answer.solution is not None
+    data = partition_data(_instance(answer), Partition.from_json(answer.solution))
+    width, height = partition_size(data)
+    draw = partial(draw_partition, first=0)
+    return Plot("partition", answer.source.label, "", data, draw, width=width, height=height)
+
+
+def _instance(answer: Answer) -> PipelineInstance:
+    instance = answer.source.instance
+    assert isinstance(instance, PipelineInstance)
+    return instance
+
+
+def cost_accuracy(answer: Answer) -> str:
+    """Return what costs of a device have been off by for as many stages."""
+    source = answer.source
+    k = _instance(answer).k
+    return accuracy(source_of(source.device), k, source.hardware) if source.device else ""
+
+
+PRESENTATION = Presentation(
+    "pipeline",
+    lambda answer: "cost",
+    cost_accuracy=cost_accuracy,
+    facts=facts,
+    remarks=remarks,
+    print_solution=print_solution,
+    losses=losses,
+    plot=plot,
+    shown=shown,
+)

@@ -1,1 +1,0 @@
-"""`layers`: how answers are shown."""

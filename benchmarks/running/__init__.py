@@ -1,0 +1,1 @@
+"""Run suites: what is planned, run under limits, checked and stored."""

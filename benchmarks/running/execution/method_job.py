@@ -1,0 +1,213 @@
+"""The job of a task's process: load the instance, run the method, stream its reports."""
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import json
+import logging
+import math
+import operator
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from boundmark.benchmarks.running.execution.child_process import Channel
+from boundmark.benchmarks.running.execution.task import Task
+from boundmark.benchmarks.solving.own_method import find_method
+from boundmark.problems import catalog
+from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.errors import InvalidInputError, UnsupportedError, extra_with, find
+from boundmark.problems.json_documents import canonical_json
+from boundmark.problems.method import Budget, Method
+from boundmark.problems.problem import Instance, Solution, solution_document
+
+
+@dataclass(frozen=True)
+class MethodJob:
+    """Runs tasks in children of a warm process, which imports each method before its first task.
+
+    So every child starts with compiled kernels and imported solvers, and no process waits for
+    methods that nobody runs.
+    """
+
+    known: Mapping[str, Method]
+    imported: set[str] = field(default_factory=set)
+
+    def warm_up(self, job: Mapping[str, Any]) -> bool:
+        """Import the modules that a task's method needs; return whether anything was imported."""
+        return self.import_method(str(job.get("method")))
+
+    def import_method(self, name: str) -> bool:
+        """Import a method and the solvers that it names; return whether anything was imported."""
+        if name in self.imported or name not in self.known:
+            return False
+        self.imported.add(name)
+        # What cannot be imported fails in the children that run it, with the reason.
+        with contextlib.suppress(Exception):
+            for module in filter(_is_installed, self.known[name].warm):
+                importlib.import_module(module)
+            self.known[name].load()
+        return True
+
+    def __call__(self, request: Mapping[str, Any], channel: Channel) -> None:
+        """Run a task; in a child."""
+        run(Task.from_json(request), self.known, channel)
+
+
+def prepare(argument: str) -> MethodJob:
+    """Import the modules that all methods of a problem need, and the methods that run first.
+
+    Parameters
+    ----------
+    argument
+        JSON: ``problem``; ``methods``, ``"module:NAME"`` of a `Method` or a tuple of them, or an
+        empty text for all that are registered for the problem; ``first``, names of methods.
+    """
+    asked = json.loads(argument)
+    # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
+    importlib.import_module("numpy.ma")
+    # The command has already warned of broken packages.
+    logging.getLogger("boundmark").setLevel(logging.ERROR)
+    path = asked["methods"]
+    job = MethodJob(_methods_at(path) if path else catalog.methods(asked["problem"]))
+    catalog.problems()
+    for name in asked["first"]:
+        job.import_method(name)
+    return job
+
+
+def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:
+    """Run one task in this process.
+
+    Raises
+    ------
+    BoundmarkError
+        If the method or the instance is not what the task says.
+    UnsupportedError
+        If the method needs a module that is not installed.
+    """
+    method = find_method(task.method, methods, task.problem)
+    check_method(task, method)
+    instance = _load(task, channel.documents())
+    progress = StreamedProgress(instance, channel)
+    budget = Budget(task.time_limit_seconds, task.memory_limit_bytes, task.threads, channel.start())
+    method.run(instance, budget, task.seed, progress, **task.params)
+
+
+class ReportChannel(Protocol):
+    """Takes reports, see `child_process.Channel`."""
+
+    def report(self, header: dict[str, Any], body: bytes = b"") -> None:
+        """Take a report."""
+
+
+class StreamedProgress:
+    """Sends every improvement; threads may share it.
+
+    A solution as good as the best one is sent, too: methods may improve what the objective does not
+    count.
+    """
+
+    def __init__(self, instance: Instance, channel: ReportChannel) -> None:
+        self._instance = instance
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._objective: int | None = None
+        self._certified: int | None = None
+        self._claimed = float("-inf")
+
+    def solution(self, solution: Solution) -> None:
+        """Send a solution if none has been better so far.
+
+        Raises
+        ------
+        InvalidInputError
+            If it breaks a constraint.
+        """
+        objective = self._instance.objective(solution)
+        with self._lock:
+            if self._objective is not None and objective > self._objective:
+                return
+            self._objective = objective
+            document = solution_document(self._instance, solution, objective)
+            self._send("solution", objective, document)
+
+    def bound(self, bound: Certificate | Claim) -> None:
+        """Send a bound if it is the best so far of its sort."""
+        with self._lock:
+            if isinstance(bound, Claim):
+                # Solvers report infinities while they know nothing.
+                if math.isfinite(bound.bound) and bound.bound > self._claimed:
+                    self._claimed = float(bound.bound)
+                    self._channel.report(
+                        {
+                            "kind": "bound_claimed",
+                            "value": self._claimed,
+                            "bound_kind": bound.kind,
+                        }
+                    )
+            elif self._certified is None or bound.bound > self._certified:
+                self._certified = operator.index(bound.bound)
+                self._send("bound_certified", self._certified, bound.to_json())
+
+    def _send(self, kind: str, value: int, document: dict[str, Any]) -> None:
+        header = {"kind": kind, "value": value}
+        self._channel.report(header, canonical_json(document).encode())
+
+
+def _methods_at(path: str) -> Mapping[str, Method]:
+    module, _, name = path.partition(":")
+    value = getattr(importlib.import_module(module), name)
+    items: Iterable[Method] = value if isinstance(value, tuple) else (value,)
+    return {method.name: method for method in items}
+
+
+def check_method(task: Task, method: Method) -> None:
+    """Raise an error unless a method is the one that a task names, and can run here.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is another one, or has another version.
+    UnsupportedError
+        If it needs a module that is not installed.
+    """
+    if method.problem != task.problem:
+        raise InvalidInputError(
+            f"method {method.name!r} treats {method.problem!r}; the task's problem is "
+            f"{task.problem!r}."
+        )
+    if method.version != task.method_version:
+        raise InvalidInputError(
+            f"method {method.name!r} has version {method.version}; the task asks for version "
+            f"{task.method_version}."
+        )
+    missing = [name for name in method.requires if not _is_installed(name)]
+    if missing:
+        raise UnsupportedError(
+            f"method {method.name!r} needs {', '.join(missing)}, which is not installed"
+            f"{''.join(map(extra_with, missing))}."
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # A package above the module is missing.
+        return False
+
+
+def _load(task: Task, content: bytes) -> Instance:
+    problem = find("problem", task.problem, catalog.problems())
+    found = hashlib.sha256(content).hexdigest()
+    if found != task.instance_sha256:
+        raise InvalidInputError(
+            f"what came with the task has the hash {found}; "
+            f"expected the instance {task.instance_sha256}."
+        )
+    instance = problem.instance_from_json(json.loads(content))
+    # Kept by the instance: every report needs it, and the method's clock does not run yet.
+    assert instance.sha256 == found
+    return instance

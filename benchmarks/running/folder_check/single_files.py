@@ -1,0 +1,146 @@
+"""Checks solutions and certificates given as files."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from boundmark.benchmarks.running.folder_check.documents import DIGEST, Verdict, attempt
+from boundmark.benchmarks.running.suite import Files
+from boundmark.bounds import checker
+from boundmark.datasets.resolve import load_member
+from boundmark.problems.catalog import problems
+from boundmark.problems.devices import find_device, is_device_file
+from boundmark.problems.errors import BoundmarkError, InvalidInputError, find
+from boundmark.problems.problem import Instance
+from boundmark.reports.stored.store import ResultStore
+
+Instances = dict[str, dict[str, Any]]
+
+
+def check_files(paths: Sequence[Path]) -> Iterator[Verdict]:
+    """Yield a verdict on solutions and certificates whose instance is among the files.
+
+    An instance is also looked for where a results folder keeps it, in ``../instances``.
+
+    Raises
+    ------
+    InvalidInputError
+        If none of the files is a solution or a certificate.
+    """
+    instances: Instances = {}
+    documents = []
+    for path in paths:
+        document, reason = attempt(checker.read_document, path)
+        if document is None:
+            yield Verdict(str(path), reason)
+        elif document.get("format") == checker.INSTANCE_FORMAT:
+            digest, reason = attempt(checker.instance_sha256, document)
+            if digest is None:
+                yield Verdict(str(path), reason)
+            else:
+                instances[digest] = document
+        else:
+            documents.append((path, document))
+    if paths and not documents and instances:
+        raise InvalidInputError(
+            f"{paths[0]}: only instances were given; expected solutions or certificates too."
+        )
+    for path, document in documents:
+        _, reason = attempt(_check, path, document, instances)
+        yield Verdict(str(path), reason)
+
+
+def _check(path: Path, document: dict[str, Any], instances: Instances) -> int:
+    wanted = document.get("instance_sha256")
+    if type(wanted) is not str or not DIGEST.fullmatch(wanted):
+        raise checker.Rejected("its instance_sha256 is not a hash of 64 hexadecimal digits")
+    beside = path.parent.parent / "instances" / f"{wanted}.json"
+    if wanted not in instances and beside.is_file():
+        found = checker.read_document(beside)
+        instances[checker.instance_sha256(found)] = found
+    if wanted not in instances:
+        raise checker.Rejected(f"its instance {wanted} was not given")
+    if document.get("format") == checker.SOLUTION_FORMAT:
+        return checker.check_solution(instances[wanted], document)
+    return checker.check_certificate(instances[wanted], document)
+
+
+MADE_FROM = ["problem", "dataset", "instance", "device"]
+
+Make = Callable[[Mapping[str, int | str]], Instance]
+
+
+def check_sources(directory: Path) -> Iterator[Verdict]:
+    """Yield a verdict on every instance that rows name: made again, it has the hash that they say.
+
+    What cannot be made again here is rejected with the reason: it came from a file, its device is
+    described in one, or its data set is not there.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds no results, or they cannot be read.
+    """
+    results = ResultStore.open(directory).results()
+    yield from check_stated_sources(str(directory), results)
+
+
+def check_stated_sources(place: str, rows: pd.DataFrame) -> Iterator[Verdict]:
+    """Yield a verdict on every instance that rows name, as `check_sources` does.
+
+    Parameters
+    ----------
+    place
+        Where the rows are, for the verdicts.
+    rows
+        Columns `problem`, `dataset`, `instance`, `device`, `instance_params`, `instance_sha256`.
+    """
+    stated = rows[[*MADE_FROM, "instance_params", "instance_sha256"]].drop_duplicates()
+    for key, own in stated.groupby(MADE_FROM, sort=True, dropna=False):
+        problem, dataset, member, device = map(str, key)
+        make = reason = None
+        try:
+            make = _maker(problem, dataset, member, device)
+        except Exception as error:
+            reason = _not_made(error)
+        for params, digest in zip(own["instance_params"], own["instance_sha256"], strict=True):
+            subject = f"{place}: {problem} instance {dataset}/{member} {params!s:.70}"
+            yield Verdict(subject, _fault(make, params, digest) if make else reason)
+
+
+def _maker(problem: str, dataset: str, member: str, device: str) -> Make:
+    """Return the function that makes a source's instances, each with the parameters given."""
+    chosen = find("problem", problem, problems())
+    if dataset == Files.dataset:
+        raise InvalidInputError("it came from a file; expected a member of a data set.")
+    if is_device_file(device) or "=" in device:
+        raise InvalidInputError(f"device {device!r:.70} is in a file; expected a shipped one.")
+    return chosen.maker(load_member(f"{dataset}/{member}"), find_device(device) if device else None)
+
+
+def _fault(make: Make, params: Any, digest: Any) -> str | None:
+    """Return why an instance contradicts its rows; None if it agrees with them."""
+    try:
+        given = json.loads(params)
+        for name, value in given.items():
+            # A file of this name that happens to be here is another one.
+            if isinstance(value, str) and is_device_file(value):
+                raise InvalidInputError(
+                    f"{name} {value!r:.70} names a file; expected what comes with boundmark."
+                )
+        made = make(given)
+        found = made.sha256
+    except Exception as error:
+        return _not_made(error)
+    if found == digest:
+        return None
+    return f"made again, it has the hash {found}; the rows have {digest!s:.70}"
+
+
+def _not_made(error: Exception) -> str:
+    """Return a verdict that an instance could not be made; the code may be a plug-in's."""
+    kind = "" if isinstance(error, BoundmarkError) else f"{type(error).__name__}: "
+    return f"it cannot be made again here: {kind}{error}"

@@ -1,1 +1,0 @@
-"""Libraries that run models and time their operators."""

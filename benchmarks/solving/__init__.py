@@ -1,0 +1,1 @@
+"""Solve one instance: rounds of methods, their answer, and a user's own solution or method."""
