@@ -243,7 +243,7 @@ class ModelAnswer:
         if self.bound is None:
             found["certified bound"] = "none"
         else:
-            found["certified bound"] = f"{self.bound:,}{unit} by {record.bound_method}"
+            found["certified bound"] = f"{self.bound:,}{unit} by {record.prover}"
         costs = f" on {self.costs}" if self.costs else ""
         if self.is_optimal:
             found["gap"] = f"0, proven optimal{costs}"

@@ -45,6 +45,8 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
     Accepted documents of a folder are not checked again by `report` and `compare`.
     """
     from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.library.folder import FACTS, Library
+    from boundmark.benchmarks.library.verifying import check_library, sources_of
     from boundmark.benchmarks.running.folder_check import (
         Verdict,
         check_files,
@@ -52,9 +54,6 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
         check_sources,
         check_stated_sources,
     )
-    from boundmark.benchmarks.library.folder import FACTS, Library
-    from boundmark.benchmarks.library.verifying import check_library, sources_of
-    from boundmark.benchmarks.terminal import echo
     from boundmark.reports.stored.file_cache import Accepted
     from boundmark.reports.stored.manifest import differences, read_manifest
 

@@ -69,7 +69,7 @@ def show(directory: Path | None, name: str, as_json: bool) -> None:
     from dataclasses import asdict
 
     from boundmark.benchmarks.cli.listing import print_rows
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
     from boundmark.reports.text import percent
 
     opened = _library(directory)

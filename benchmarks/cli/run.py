@@ -103,11 +103,11 @@ def run(
     nightly/proofs, or a TOML file. A task is a method on an instance with a seed. What it finds is
     checked before it is stored. Ctrl-C and SIGTERM end the run; what is stored by then is kept.
     """
-    from boundmark.benchmarks.execution.engine import make_engine
-    from boundmark.benchmarks.progress import progress_console
-    from boundmark.benchmarks.runner import Planning, Wanted, run_collection
-    from boundmark.benchmarks.suite_file import load_collection
-    from boundmark.benchmarks.terminal import echo
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.running.execution.engine import make_engine
+    from boundmark.benchmarks.running.progress import progress_console
+    from boundmark.benchmarks.running.runner import Planning, Wanted, run_collection
+    from boundmark.benchmarks.running.suite_file import load_collection
     from boundmark.reports.stored.manifest import write_manifest
 
     wanted = Wanted(retry, patterns, rerun)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.answer import GIVEN
 from boundmark.benchmarks.library.folder import FACTS, FOLDERS, Entry, Library
-from boundmark.benchmarks.storing import locked
+from boundmark.benchmarks.running.storing import locked
+from boundmark.benchmarks.solving.answer import GIVEN
 from boundmark.bounds import checker
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError, StoreError, find

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from boundmark.benchmarks.answer import LIBRARY, Answer, warnings_about
 from boundmark.benchmarks.library.folder import Entry, Library
-from boundmark.benchmarks.suite import NamedInstance
+from boundmark.benchmarks.running.planning import NamedInstance
+from boundmark.benchmarks.solving.answer import LIBRARY, Answer, warnings_about
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.answer import GIVEN
-from boundmark.benchmarks.folder_check.documents import Documents, Verdict, check_documents
-from boundmark.benchmarks.folder_check.folder import check_labels, remember
 from boundmark.benchmarks.library.folder import FACTS, Entry, Library
+from boundmark.benchmarks.running.folder_check.documents import Documents, Verdict, check_documents
+from boundmark.benchmarks.running.folder_check.folder import check_labels, remember
+from boundmark.benchmarks.solving.answer import GIVEN
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import read_labels
 from boundmark.reports.stored.file_cache import Accepted

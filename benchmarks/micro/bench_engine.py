@@ -37,8 +37,8 @@ class Engine:
 
     def setup(self) -> None:
         """Start the warm processes."""
-        from boundmark.benchmarks.execution.supervisor import Supervisor
-        from boundmark.benchmarks.execution.task import Task
+        from boundmark.benchmarks.running.execution.supervisor import Supervisor
+        from boundmark.benchmarks.running.execution.task import Task
         from boundmark.datasets.pipeline.regal_style import load
         from boundmark.problems.json_documents import canonical_json
 

@@ -49,7 +49,7 @@ class Suite:
 
     # asv takes upward steps for regressions, so it tracks the gap and not the bound.
     def track_certified_gap(self, problem: str) -> float:
-        from boundmark.benchmarks.cli import main
+        from boundmark.benchmarks.cli.group import main
         from boundmark.reports.statistics import geometric_mean
         from boundmark.reports.stored.store import ResultStore
         from boundmark.reports.tables.tasks import certified_table

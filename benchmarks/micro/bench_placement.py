@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.heuristics.placement.earliest_kernels import earliest_start
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.problems.placement.fusion import RULE_SETS, coarsen

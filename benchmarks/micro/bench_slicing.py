@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from boundmark.benchmarks.model import named_instance
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.slicing.ticks import operators as read_operators
 from boundmark.bounds.slicing.slice_potentials import Passing, class_begins

@@ -79,6 +79,13 @@ class Answer:
         return self.objective / self.certified_bound - 1
 
     @property
+    def prover(self) -> str:
+        """The method that proved the bound, and which of its members: ``"certify (cut-tree)"``."""
+        method = str(self.bound_method)
+        kind = str((self.certificate or {}).get("kind", method)).partition("/")[0]
+        return method if kind == method else f"{method} ({kind})"
+
+    @property
     def optimal(self) -> bool:
         """Whether the certified bound proves the solution optimal."""
         return self.objective is not None and self.objective == self.certified_bound
@@ -98,6 +105,7 @@ class Answer:
             "optimal": self.optimal,
             "method": self.method,
             "bound_method": self.bound_method,
+            "bound_kind": self.certificate["kind"] if self.certificate else None,
             "solution": self.solution,
             "certificate": self.certificate,
             "seconds": round(self.seconds, 3),

@@ -91,7 +91,7 @@ def _print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     else:
         _print(
             "certified bound",
-            f"{answer.certified_bound:,}{unit} (by {answer.bound_method}, checked)",
+            f"{answer.certified_bound:,}{unit} (by {answer.prover}, checked)",
         )
     if answer.claimed_bound is not None:
         _print("claimed bound", f"{answer.claimed_bound:,.3f}{unit} (not certified)")

@@ -15,7 +15,7 @@ from boundmark.benchmarks import api
 from boundmark.benchmarks.library import Entry, Library
 from boundmark.benchmarks.library.adding import add_results
 from boundmark.benchmarks.library.verifying import check_library
-from boundmark.benchmarks.storing import locked
+from boundmark.benchmarks.running.storing import locked
 from boundmark.bounds.checker.registry import KINDS
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError
