@@ -186,7 +186,7 @@ class Hardware:
         """
         names = tuple(names)
         mode = "fused" if any("+fusion" in name for name in names) else "eager"
-        kinds = dict.fromkeys(re.split(r"[*#+]", name)[0] for name in names)
+        kinds = dict.fromkeys(re.split(r"[*#+:]", name)[0] for name in names)
         return cls(tuple(kinds), dtype, mode)
 
     def __str__(self) -> str:

@@ -359,7 +359,11 @@ def load(member: str) -> MeasuredGraph:
     Where a problem needs to know how many devices there are, there are `DEVICES`. A device keeps
     the parameters and outputs of its operators.
     """
-    model = measured_model(member)
+    return graph_of(measured_model(member))
+
+
+def graph_of(model: MeasuredModel) -> MeasuredGraph:
+    """Return a model with its costs, as `load` does for a member."""
     link, how = link_between(model.base, model.base), model.measurement
     has_consumers = np.diff(model.dag.consumer_start) > 0
     seconds = np.where(has_consumers, transfer_seconds(model.output_bytes, link), 0.0)

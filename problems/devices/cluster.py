@@ -88,6 +88,8 @@ class Device:
         What else people call it.
     is_computer
         Whether it is the processor of a computer, so that two of them are two computers.
+    memory_is_left
+        Whether the memory is what a user says is left of it, so that a model may take all of it.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Device:
     efficiency: EfficiencyTable | None = None
     aliases: tuple[str, ...] = ()
     is_computer: bool = False
+    memory_is_left: bool = False
 
     def __post_init__(self) -> None:
         if not self.peak_rate:
@@ -114,6 +117,11 @@ class Device:
         check_positive(self.memory_bytes, "memory_bytes")
         check_non_negative(self.op_overhead, "op_overhead")
         object.__setattr__(self, "peak_rate", MappingProxyType(dict(self.peak_rate)))
+
+    @property
+    def model(self) -> str:
+        """The name without what is left of the memory: ``nvidia-l4`` of ``nvidia-l4:9GiB``."""
+        return self.name.rpartition(":")[0] if self.memory_is_left else self.name
 
     def used_dtype(self, dtype: str) -> str:
         """Return the dtype in which the device does the arithmetic of a model in some dtype.

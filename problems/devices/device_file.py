@@ -139,7 +139,7 @@ CLUSTER_FIELDS = ["source", "devices", "links", *LINK_FIELDS]
 SOURCE = "where the numbers come from"
 
 # Another name of a device: hyphens stand for the spaces that people write as well.
-ALIAS = re.compile(r"\w[\w.-]*")
+ALIAS = re.compile(r"\w[\w.+-]*")
 
 
 def read_document(path: Path) -> Mapping[str, Any]:

@@ -3,23 +3,28 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from boundmark.problems.devices.cluster import Device
 from boundmark.problems.errors import InvalidInputError
 
 # The first words of a name that may be left out where that leaves no doubt.
-OPTIONAL_WORDS = ("nvidia", "amd", "apple", "google", "intel", "rtx")
+OPTIONAL_WORDS = ("nvidia", "amd", "apple", "aws", "google", "host", "intel", "rtx")
 
-_SEPARATORS = re.compile(r"[\s_-]+")
+_SEPARATORS = re.compile(r"[\s_-]+|\([^)]*\)")
 
 # A size of memory behind a name.
 _SIZED = re.compile(r"(.+)[\s_-](\d{1,4})\s?GB", re.IGNORECASE)
+
+# What is left of a device's memory, behind its name and a colon.
+_LEFT = re.compile(r"(.+):(\d{1,6}(?:\.\d{1,6})?)\s?(GiB|MiB|GB|MB)", re.IGNORECASE)
+_UNITS = {"gib": 2**30, "mib": 2**20, "gb": 10**9, "mb": 10**6}
 
 _GIB = 2**30
 
 
 def squeezed(text: str) -> str:
-    """Return a name in small letters without what separates its words.
+    """Return a name in small letters, without what separates its words or is in brackets.
 
     Examples
     --------
@@ -91,3 +96,29 @@ def device_called(text: str, called: Mapping[str, Device]) -> Device | None:
     if gib * _GIB == device.memory_bytes:
         return device
     return replace(device, name=f"{device.name}-{gib}gb", memory_bytes=gib * _GIB, aliases=())
+
+
+def memory_left(text: str) -> tuple[str, int | None]:
+    """Return a device's name, and the bytes of memory that a user says are left on it.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is less than a byte.
+
+    Examples
+    --------
+    >>> memory_left("3090:9GiB")
+    ('3090', 9663676416)
+    >>> memory_left("my.toml:my-npu")
+    ('my.toml:my-npu', None)
+    """
+    match = _LEFT.fullmatch(text.strip())
+    if match is None:
+        return text, None
+    size = int(Fraction(match[2]) * _UNITS[match[3].lower()])
+    if size < 1:
+        raise InvalidInputError(
+            f"{text!r} has no memory left; expected a size such as '9GiB' behind the colon."
+        )
+    return match[1], size

@@ -16,6 +16,7 @@ from boundmark.problems.devices.measured_times import TIMES, is_times_file, load
 from boundmark.problems.devices.names import (
     by_spelling,
     device_called,
+    memory_left,
     short_names,
     squeezed,
 )
@@ -168,10 +169,11 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     """Return the device or cluster that a user names: by its name, or by a file that has one.
 
     Names may be spelt as people do: ``rtx4090``, ``H100-SXM``, ``V100-16GB`` (the same device with
-    other memory). Of a file, it is the only cluster or, if there is none, the only device; or the
-    one behind a colon, ``FILE.toml:NAME``. With ``+fusion`` behind the name or file, it is the same
-    hardware with a runtime that fuses operations; with ``+calibrated``, with costs by its table of
-    efficiencies instead of the roofline.
+    other memory), ``3090:9GiB`` (so much of its memory is left for a model). Of a file, it is the
+    only cluster or, if there is none, the only device; or the one behind a colon,
+    ``FILE.toml:NAME``. With ``+fusion`` behind the name or file, it is the same hardware with a
+    runtime that fuses operations; with ``+calibrated``, with costs by its table of efficiencies
+    instead of the roofline.
 
     A file that ends in ``.json`` has measured times of one model, see `measured_times`. With
     ``+MEMBER=FILE`` behind the name or file of a cluster, that one of its devices has these times.
@@ -194,6 +196,9 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
     >>> find_device("nvidia-t4").peak_rate["float32"]
     8100000000000.0
     """
+    bare, left = memory_left(name)
+    if left is not None:
+        return _with_left(find_device(bare, folder), name, left)
     if name.endswith(FUSION):
         return fusing(find_device(name.removesuffix(FUSION), folder))
     if name.endswith(CALIBRATED):
@@ -225,6 +230,24 @@ def find_device(name: str, folder: Path | None = None) -> Device | Cluster:
             f"behind it, such as {path.name}:{chosen[0].name}."
         )
     return chosen[0]
+
+
+def _with_left(item: Device | Cluster, name: str, left: int) -> Device:
+    """Return a device with what is left of its memory, under a name that says so."""
+    if isinstance(item, Cluster):
+        raise InvalidInputError(
+            f"{name!r} says what is left of a cluster's memory; expected one device before the "
+            "colon."
+        )
+    if left > item.memory_bytes:
+        raise InvalidInputError(
+            f"{name!r} says that more memory is left than {item.name!r} has, "
+            f"{item.memory_bytes / 2**30:.4g} GiB; expected at most that."
+        )
+    size = name.rpartition(":")[2].replace(" ", "")
+    return replace(
+        item, name=f"{item.name}:{size}", memory_bytes=left, memory_is_left=True, aliases=()
+    )
 
 
 def _with_times(item: Device | Cluster, measured: Sequence[str], folder: Path) -> Device | Cluster:
@@ -281,7 +304,7 @@ def _with_efficiency(device: Device) -> Device:
             f"device {device.name!r} has measured times, which need no calibration; expected one "
             "with rates."
         )
-    table = efficiency_of(device.name)
+    table = efficiency_of(device.model)
     if table is None:
         known = ", ".join(efficiency_tables())
         raise InvalidInputError(
@@ -311,7 +334,7 @@ def costed(item: Device | Cluster, costs: str, dtype: str, *, is_own: bool) -> D
     """
     if not costs:
         devices = item.devices if isinstance(item, Cluster) else (item,)
-        tables = [efficiency_tables().get(device.name) for device in devices]
+        tables = [efficiency_tables().get(device.model) for device in devices]
         is_usual = all(table is not None and dtype in table.dtypes for table in tables)
         return calibrated(item) if is_own and is_usual else item
     if costs == ROOFLINE:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from boundmark.problems.arrays import frozen
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import substitutes
+from boundmark.problems.devices.device_listing import listed_devices
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.labels import Naming
 from boundmark.problems.layers.chain import MOST_DEVICES, LayerChain, Origin
@@ -63,6 +64,7 @@ def _instance(
 ) -> LayersInstance:  # fmt: skip
     """Return an instance, together with the options that its chain was made with."""
     taken: list[str] = []
+    devices = listed_devices(devices)
     if isinstance(source, LayerModel):
         source = source.read_as(family)
         taken += source.notes if family else ()
@@ -94,7 +96,7 @@ def _instance(
             f"layers is {quoted(layers)}, and the model's layers are known; expected a graph."
         )
     if costs == MEASURED:
-        workload = replace(workload, measured_on=tuple(kind.name for kind in fleet.kinds))
+        workload = replace(workload, measured_on=tuple(kind.model for kind in fleet.kinds))
     chain = chain_of(source, workload, fleet, memory_percent)
     if not source.has_times and costs != MEASURED:
         for kind in dict.fromkeys(fleet.kinds):

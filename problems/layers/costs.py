@@ -89,9 +89,7 @@ def chain_of(
         ),
         link=frozen(links),
         devices=fleet.types,
-        capacity=frozen(
-            [d.degree * (d.device.memory_bytes * memory_percent // 100) for d in stages]
-        ),
+        capacity=frozen([on.degree * _usable(on.device, memory_percent) for on in stages]),
         sizes=frozen([layer.parameters for layer in layers]),
         outer=model.outer_in(workload),
         names=tuple(layer.name for layer in layers),
@@ -99,6 +97,11 @@ def chain_of(
         tick="ns",
         origin=Origin(notes=_on_sizes(split)),
     )
+
+
+def _usable(device: Device, memory_percent: int) -> int:
+    """Return the bytes that layers may take: a part of the memory, or all that is left of it."""
+    return device.memory_bytes * (100 if device.memory_is_left else memory_percent) // 100
 
 
 def cost_words(fleet: Fleet, costs: str, model: LayerModel) -> str:
@@ -195,7 +198,7 @@ def _seconds(layer: LayerFacts, on: _StageDevice, dtype: str) -> float:
 
 def _measured(layer: LayerFacts, device: Device) -> float:
     """Return the time that a table has for a device, under any name that the device has."""
-    name = device.name if device.name in layer.seconds else canonical_device_name(device.name)
+    name = device.model if device.model in layer.seconds else canonical_device_name(device.model)
     if name not in layer.seconds:
         raise InvalidInputError(
             f"layer {quoted(layer.name)} has no time on {device.name!r}; it has times on "

@@ -15,12 +15,16 @@ from boundmark.problems.layers.chain import MOST_DEVICES
 # How many, perhaps groups of how many, and of what: a name, or a file with the name of its part.
 # A file whose own name begins like a number of devices is written with ``./`` before it.
 _NUMBER = r"(?:(\d{1,18})[xX])?"
-_ITEM = re.compile(rf"{_NUMBER}{_NUMBER}(\w[\w .-]*|.+\.(?:toml|json)(?::[^:]+)?)", re.IGNORECASE)
+_SIZE = r":[\d.]+\s?(?:GiB|MiB|GB|MB)"
+_NAME = rf"\w[\w .+()-]*(?:{_SIZE})?"
+_ITEM = re.compile(
+    rf"{_NUMBER}{_NUMBER}({_NAME}|.+\.(?:toml|json)(?::[^:]+)?(?:{_SIZE})?)", re.IGNORECASE
+)
 _FILE = re.compile(r"\.(toml|json)\b", re.IGNORECASE)
 
 EXPECTED = (
-    "devices such as '2xA100-80GB,4xA10' or '2xmy.toml:my-npu', '2x4xH100' for two groups of four, "
-    "and perhaps '@12.5' for 12.5 GB/s between kinds"
+    "devices such as '2xA100-80GB,4xA10' or '2xmy.toml:my-npu', '3090:9GiB' for what is left of "
+    "its memory, '2x4xH100' for two groups of four, and perhaps '@12.5' for 12.5 GB/s between kinds"
 )
 
 _GB = 1e9
@@ -210,8 +214,11 @@ def _grouped(item: _Item, tensor_parallel: int) -> _Item:
     number = item.number or 1
     if number % tensor_parallel:
         raise InvalidInputError(
-            f"devices have {quoted(item.text)}, and tensor_parallel is {tensor_parallel}; "
-            f"expected a multiple of {tensor_parallel} devices."
+            f"devices have {quoted(item.text)}, and tensor_parallel is {tensor_parallel}; expected "
+            f"a multiple of {tensor_parallel} devices. Uneven tensor parallelism, over devices "
+            "that differ or with unequal parts, is not modelled: cut layers among them instead "
+            f"(tensor_parallel 1), or make groups of equal devices, such as '2x{tensor_parallel}x"
+            f"{item.device.name}'."
         )
     return item._replace(number=number // tensor_parallel, degree=tensor_parallel)
 
