@@ -1,4 +1,4 @@
-"""`boundmark split` and `measure`: the parts of a model as files, and its stages' times."""
+"""`boundmark split`, `measure` and `tune`: parts of a model as files, and its stages' times."""
 
 import json
 import sys
@@ -13,6 +13,7 @@ from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH, dim_option
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.measuring.pipeline.comparison import Comparison, TorchComparison
+    from boundmark.benchmarks.measuring.tuning import Tuning, TuningRound
 
 
 @click.command()
@@ -242,3 +243,103 @@ def _times(model: Path, names: Sequence[str], comparison: "Comparison") -> dict[
             if name in stage
         },
     }
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.option("-k", "--k", type=click.IntRange(1, 10_000), required=True,
+              help="Number of stages.")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(0, 100), default=3, show_default=True,
+              help="Most partitions that run after the first one.")  # fmt: skip
+@click.option("--time-limit", type=click.FloatRange(0.1, 86_400), default=20.0, show_default=True,
+              help="Seconds for each partition that is searched.")  # fmt: skip
+@click.option("--device", metavar="NAME|FILE",
+              help="Device whose costs the first partition is best on.")  # fmt: skip
+@click.option("--costs", metavar="NAME|FILE",
+              help="Where these costs come from, as for `boundmark solve`.")  # fmt: skip
+@dim_option
+@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True,
+              help="Number of threads that each stage computes with, on a processor.")  # fmt: skip
+@click.option("--repeats", type=click.IntRange(2, 100_000), default=30, show_default=True,
+              help="Number of runs of each stage that are timed.")  # fmt: skip
+@click.option("--compiled", is_flag=True,
+              help="Compile each stage of a PyTorch program, as torch.compile does.")  # fmt: skip
+@click.option(
+    "--torch-device", type=click.Choice(["cpu", "cuda"]), show_default="a GPU if there is one",
+    help="What PyTorch runs the stages on.",
+)  # fmt: skip
+@click.option(
+    "--out", metavar="FILE", type=FILE,
+    help="Store the tuned times in this .json file, which other commands read as --costs.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def tune(
+    model: Path,
+    k: int,
+    rounds: int,
+    time_limit: float,
+    device: str | None,
+    costs: str | None,
+    dims: dict[str, int],
+    threads: int,
+    repeats: int,
+    compiled: bool,
+    torch_device: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Find the partition that is best on this machine, in a few runs of its stages.
+
+    MODEL is an ONNX file (needs the extra `onnxruntime`), or a program that `torch.export.save`
+    wrote (`torch`). The partition that is best on the costs of a device runs first. What its stages
+    take says what operators take, and the partition that is best on these times runs next, until
+    none is expected to be faster. Transfers are those of the costs.
+    """
+    from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.benchmarks.measuring.operator_times import check_suffix
+    from boundmark.benchmarks.measuring.tuning import tune as tuned
+
+    if out is not None:
+        check_suffix(out)
+    if not as_json:
+        echo("round  predicted slowest ns  real slowest ns  stage  best so far ns", err=False)
+    best = [2**63]
+
+    def show(found: "TuningRound") -> None:
+        real = max(found.real)
+        best[0] = min(best[0], real)
+        if not as_json:
+            echo(
+                f"{found.number:5}  {max(found.predicted):20,}  {real:15,}  {found.slowest:5}  "
+                f"{best[0]:14,}"
+            )
+
+    found = tuned(
+        model, k, rounds=rounds, seconds=time_limit, device=device, costs=costs, dims=dims,
+        torch_device=torch_device, compiled=compiled, threads=threads, repeats=repeats,
+        on_round=show,
+    )  # fmt: skip
+    if out is not None:
+        found.save(out)
+    if as_json:
+        click.echo(json.dumps(found.to_json(), indent=2))
+        return
+    _show_tuning(found)
+    if out is not None:
+        echo(f"tuned times are stored in {out}; use them as --costs {out}")
+
+
+def _show_tuning(found: "Tuning") -> None:
+    from boundmark.benchmarks.cli.terminal import echo
+
+    best = found.best
+    echo(f"ended: {found.ended}")
+    echo(f"ran on {found.machine}; transfers are predicted")
+    echo(f"best: round {best.number}, a result every {max(best.real):,} ns")
+    if found.gap == 0:
+        echo("certified: on the tuned times, no partition is faster")
+    else:
+        echo(f"certified: on the tuned times, no partition is more than {found.gap:.2%} faster")
+    counts = [int((best.stages == at).sum()) for at in range(len(best.real))]
+    for at, (count, real) in enumerate(zip(counts, best.real, strict=True)):
+        echo(f"  stage {at}: {count} operators, {real:,} ns")

@@ -1,6 +1,7 @@
 """What runtimes measure of a model, and the random inputs that it runs on."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,3 +69,12 @@ def random_input(name: str, extents: Sequence[int], kind: str) -> Any:
     if dtype.kind == "f":
         return generator.standard_normal(tuple(extents)).astype(dtype)
     return generator.integers(0, 2, tuple(extents)).astype(dtype)
+
+
+def clock_of(threads: int) -> Callable[[], int]:
+    """Return a clock in nanoseconds for what runs on a processor.
+
+    With one thread, it is that thread's time on the processor, in which other processes have no
+    part; several share out the work, and only wall time says how long that takes.
+    """
+    return time.thread_time_ns if threads == 1 else time.perf_counter_ns

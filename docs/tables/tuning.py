@@ -15,7 +15,7 @@ from efficiency import sizes_of
 from true_costs import calibrated, roofline, with_work
 
 import boundmark
-from boundmark.benchmarks.pipeline.tuned_costs import StageObservation, tuned_work
+from boundmark.benchmarks.measuring.pipeline.tuned_costs import StageObservation, tuned_work
 from boundmark.datasets.measured import (
     MeasuredModel,
     graph_of,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.function_benchmark import benchmark
     from boundmark.benchmarks.measuring.operator_times import Profile
     from boundmark.benchmarks.measuring.profiling import profile
+    from boundmark.benchmarks.measuring.tuning import Tuning, tune
     from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.results import Results, results, run
     from boundmark.benchmarks.solving.model import Model, load
@@ -35,6 +36,7 @@ __all__ = [
     "ModelAnswer",
     "Profile",
     "Results",
+    "Tuning",
     "benchmark",
     "evaluate",
     "load",
@@ -44,6 +46,7 @@ __all__ = [
     "results",
     "run",
     "solve",
+    "tune",
 ]
 
 # Module of each name, and what it is called there.
@@ -55,6 +58,7 @@ _HOMES = {
     "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
     "Profile": "benchmarks.measuring.operator_times:Profile",
     "Results": "benchmarks.results:Results",
+    "Tuning": "benchmarks.measuring.tuning:Tuning",
     "benchmark": "benchmarks.function_benchmark:benchmark",
     "evaluate": "benchmarks.api:evaluate",
     "load": "benchmarks.solving.model:load",
@@ -64,6 +68,7 @@ _HOMES = {
     "results": "benchmarks.results:results",
     "run": "benchmarks.results:run",
     "solve": "benchmarks.api:solve",
+    "tune": "benchmarks.measuring.tuning:tune",
 }
 
 

@@ -29,6 +29,9 @@ SLOWED = 1.25
 # Load of a machine from which on times say little.
 BUSY = 0.5
 
+# Wall time over the processor's, from which on a stage waited for a processor.
+WAITED = 1.25
+
 
 @dataclass(frozen=True)
 class Predicted:
@@ -168,6 +171,11 @@ class Comparison:
             found.append(
                 f"over {SLOWED - 1:.0%} longer while the others run, which costs do not know of: "
                 f"stage{plural} {', '.join(map(str, slowed))}"
+            )
+        if times.waited > WAITED:
+            found.append(
+                f"times are those of the processor; by the clock, a stage took up to "
+                f"{times.waited:.1f} times as long, waiting for one"
             )
         return found + _busy(times.load) + stage_times.sharing(predicted.numbers, times.processors)
 

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.measuring.measured import random_input
+from boundmark.benchmarks.measuring.measured import clock_of, random_input
 from boundmark.problems.errors import BoundmarkError
 
 # Seconds to wait for a stage; whoever is silent for longer hangs.
@@ -71,6 +71,11 @@ class StageTimes:
         Of each stage by name, while all stages run; empty unless it was asked for.
     load
         How many other processes wanted a processor in the minute before.
+    waited
+        Largest wall time of a stage over the time that counts, which is the thread's on the
+        processor where a stage has one thread.
+    runs_alone
+        What each stage computes while the others wait, in each run.
     """
 
     processors: tuple[tuple[int, ...], ...]
@@ -80,6 +85,8 @@ class StageTimes:
     period: int
     operators: tuple[Mapping[str, int], ...]
     load: float
+    waited: float = 1.0
+    runs_alone: tuple[tuple[int, ...], ...] = ()
 
 
 def measure_stages(
@@ -119,6 +126,8 @@ def measure_stages(
         period=_median(between),
         operators=tuple(one["operators"] for one in reports),
         load=load,
+        waited=max(_median(one["wall"]) / max(1, _median(one["run"])) for one in reports),
+        runs_alone=tuple(tuple(one["run"][:first][-kept:]) for one in reports),
     )
 
 
@@ -325,15 +334,18 @@ def _timed(
     reads = read_by(session)
     line.send({"reads": reads, "makes": names})
     run: list[int] = []
+    wall: list[int] = []
+    clock = clock_of(settings.threads)
     hand: list[int] = []
     while (known := receive.recv()) is not None:
-        begin = time.perf_counter_ns()
+        begin, started = time.perf_counter_ns(), clock()
         results = session.run(names, {name: known[name] for name, _, _ in reads})
-        done = time.perf_counter_ns()
+        took, done = clock() - started, time.perf_counter_ns()
         known.update(zip(names, results, strict=True))
         send.send({name: value for name, value in known.items() if name in stage.needed})
-        run.append(done - begin)
+        run.append(took)
+        wall.append(done - begin)
         hand.append(time.perf_counter_ns() - done)
     send.send(None)
     operators = medians_of(Path(session.end_profiling()), settings.repeats) if profile else {}
-    return {"run": run, "hand": hand, "operators": operators}
+    return {"run": run, "wall": wall, "hand": hand, "operators": operators}

@@ -4,12 +4,11 @@ A stage reads the program's inputs and tensors that other stages have made; what
 it computes itself. What it writes in place is no tensor of another stage.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from boundmark.benchmarks.measuring.measured import WARM_UP
+from boundmark.benchmarks.measuring.measured import WARM_UP, clock_of
 from boundmark.benchmarks.measuring.torch_compiled import compiled
 from boundmark.benchmarks.measuring.torch_execution import Program
 from boundmark.benchmarks.measuring.torch_times import is_timed, launched, replayed, threads_of
@@ -103,7 +102,7 @@ def measure_stages(
                 known.update(zip(stage.makes, _run(call, given), strict=True))
             except BoundmarkError as error:
                 raise BoundmarkError(f"stage {stage.number}: {error}") from error
-            found.append(_runs(program.device, call, given, settings.repeats))
+            found.append(_runs(program.device, call, given, settings.repeats, settings.threads))
     return found
 
 
@@ -115,7 +114,7 @@ def _run(call: Any, given: Sequence[Any]) -> Any:
         raise BoundmarkError(f"torch does not run it: {reason}") from error
 
 
-def _runs(device: Any, call: Any, given: Sequence[Any], repeats: int) -> StageRuns:
+def _runs(device: Any, call: Any, given: Sequence[Any], repeats: int, threads: int) -> StageRuns:
     if device.type == "cuda":
         import torch
 
@@ -125,11 +124,11 @@ def _runs(device: Any, call: Any, given: Sequence[Any], repeats: int) -> StageRu
             except RuntimeError:
                 # It waits for a result.
                 return StageRuns(launched(lambda: call(*given), 1, repeats), is_launched=True)
-    times = []
+    times, clock = [], clock_of(threads)
     for _ in range(WARM_UP + repeats):
-        start = time.perf_counter_ns()
+        start = clock()
         call(*given)
-        times.append(time.perf_counter_ns() - start)
+        times.append(clock() - start)
     return StageRuns(times[WARM_UP:], is_launched=False)
 
 

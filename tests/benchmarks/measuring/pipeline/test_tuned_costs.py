@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.benchmarks.pipeline.tuned_costs import (
+from boundmark.benchmarks.measuring.pipeline.tuned_costs import (
     StageObservation,
     TuningSettings,
     tuned_work,

@@ -1,0 +1,414 @@
+"""Find the partition that is best on this machine: solve, run the stages, estimate, solve again.
+
+A model of costs orders operators badly enough that a partition which is optimal on it is some
+percent above the optimum at measured times. Running the stages that were chosen says where it errs:
+each round estimates the times of operators anew (`tuned_costs`) and solves on these, until the next
+partition is expected to be no faster than the best that has run.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, stdev
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from boundmark.benchmarks.api import solve
+from boundmark.benchmarks.arguments import check_flags, path_of
+from boundmark.benchmarks.measuring.operator_times import check_suffix
+from boundmark.benchmarks.measuring.pipeline import stage_times, torch_stages
+from boundmark.benchmarks.measuring.pipeline.stage_files import (
+    CutModel,
+    GivenPartition,
+    is_available,
+    written,
+)
+from boundmark.benchmarks.measuring.pipeline.stage_times import MeasurementSettings
+from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
+from boundmark.benchmarks.measuring.pipeline.tuned_costs import StageObservation, tuned_work
+from boundmark.benchmarks.measuring.torch_execution import runnable
+from boundmark.benchmarks.running.environment import cpu_name
+from boundmark.benchmarks.running.settings import LONGEST_SECONDS, bounded_integer, positive_number
+from boundmark.benchmarks.solving.model import choose, load
+from boundmark.datasets.pipeline.onnx_split import split_model
+from boundmark.problems.arrays import IntArray
+from boundmark.problems.computation_graph import ComputationGraph
+from boundmark.problems.devices import TIMES_FORMAT, default_device, shipped
+from boundmark.problems.errors import (
+    BoundmarkError,
+    InvalidInputError,
+    MissingFileError,
+    extra_with,
+)
+from boundmark.problems.pipeline import Partition, PipelineInstance
+from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.problems.pipeline.instance import in_pipeline_order, stage_costs, stage_work
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Runs the stages of a partition, shape (n,): nanoseconds of each run, for each of the k stages.
+RunStages: TypeAlias = Callable[[IntArray], Sequence[Sequence[int]]]
+
+
+@dataclass(frozen=True, eq=False)
+class TuningRound:
+    """A partition that has run.
+
+    Attributes
+    ----------
+    number
+        0 for the partition that is best on the costs at the beginning.
+    stages
+        Of each operator, shape (n,), numbered as data flow.
+    predicted, real
+        Nanoseconds of each stage with its transfers, which are predicted in both.
+    error
+        Standard error of the slowest stage's time, as a part of it.
+    bound
+        No partition takes less on the costs of this round, certified; in nanoseconds.
+    """
+
+    number: int
+    stages: IntArray
+    predicted: tuple[int, ...]
+    real: tuple[int, ...]
+    error: float
+    bound: int
+
+    @property
+    def slowest(self) -> int:
+        """The number of the stage that took longest."""
+        return self.real.index(max(self.real))
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """Partitions that have run on this machine, and the times of operators that follow.
+
+    Attributes
+    ----------
+    model
+        What the model is called.
+    names
+        Of its operators.
+    rounds
+        In the order in which they ran.
+    times
+        Nanoseconds of each operator, by the rounds.
+    bound
+        No partition takes less on these times, certified; in nanoseconds.
+    machine
+        What ran the stages, in words.
+    base
+        The device whose link and memory go with the times.
+    ended
+        Why no further round followed, as a sentence.
+    """
+
+    model: str
+    names: tuple[str, ...]
+    rounds: tuple[TuningRound, ...]
+    times: Mapping[str, int]
+    bound: int
+    machine: str
+    base: str
+    ended: str
+
+    @property
+    def best(self) -> TuningRound:
+        """The round whose slowest stage took least time."""
+        return min(self.rounds, key=lambda one: max(one.real))
+
+    @property
+    def gap(self) -> float:
+        """How much faster a partition may be at most, on the tuned times; as a fraction."""
+        return max(0.0, max(self.best.real) / max(1, self.bound) - 1)
+
+    @property
+    def solution(self) -> "pd.DataFrame":
+        """The best partition: a row for each operator, columns `operator` and `stage`."""
+        import pandas as pd
+
+        return pd.DataFrame({"operator": self.names, "stage": self.best.stages})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `boundmark tune --json` prints."""
+        best = self.best
+        return {
+            "model": self.model,
+            "machine": self.machine,
+            "rounds": [
+                {
+                    "round": one.number,
+                    "predicted_ns": list(one.predicted),
+                    "real_ns": list(one.real),
+                    "slowest": one.slowest,
+                    "error": round(one.error, 4),
+                    "certified_bound_ns": one.bound,
+                    "stages": one.stages.tolist(),
+                }
+                for one in self.rounds
+            ],
+            "best_round": best.number,
+            "bottleneck_ns": max(best.real),
+            "certified_bound_ns": self.bound,
+            "gap": self.gap,
+            "ended": self.ended,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """Return the tuned times as the document that other commands read as ``--costs``."""
+        return {
+            "format": TIMES_FORMAT,
+            "model": self.model,
+            "base": self.base,
+            "source": f"{self.machine}: times by {len(self.rounds)} partitions of {self.model} "
+            "whose stages ran",
+            "rank_correlation": None,
+            "operators": dict(self.times),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Store the tuned times in a ``.json`` file, which other commands read as ``--costs``."""
+        from boundmark.reports.stored.durable import write_durably
+
+        given = path_of("path", path, "file")
+        check_suffix(given)
+        write_durably(given, (json.dumps(self.document(), indent=1) + "\n").encode())
+
+
+def tune(
+    net: str | Path,
+    k: int,
+    *,
+    rounds: int = 3,
+    seconds: float = 20.0,
+    device: str | None = None,
+    costs: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    torch_device: str | None = None,
+    compiled: bool = False,
+    threads: int = 1,
+    repeats: int = 30,
+    on_round: Callable[[TuningRound], None] = lambda found: None,
+) -> Tuning:
+    """Find the partition that is best on this machine, by running the stages of a few.
+
+    Ctrl-C ends it; what has run by then counts, once the first partition has.
+
+    Parameters
+    ----------
+    net
+        Path of an ONNX file or of a program that `torch.export.save` wrote, of inference.
+    k
+        Number of stages.
+    rounds
+        Most partitions that run after the first one.
+    seconds
+        Wall time for each partition that is searched.
+    device, costs
+        What costs to begin with, as for `solve`.
+    dims
+        Sizes of dimensions that an ONNX model leaves open, by name.
+    torch_device, compiled, threads, repeats
+        How stages run, as for `boundmark measure`.
+    on_round
+        Called with each round as soon as its stages have run.
+
+    Raises
+    ------
+    Error
+        If the stages of the first partition cannot be run, or something is not understood.
+    """
+    check_flags(compiled=compiled)
+    bounded_integer("k", k, 1, 10_000)
+    bounded_integer("rounds", rounds, 0, 100)
+    positive_number("seconds", seconds, LONGEST_SECONDS)
+    path = path_of("net", net, "file")
+    given = {"k": k} if costs is None else {"k": k, "costs": costs}
+    choice = choose(load(path, device=device, dims=dims), given, "pipeline", are_texts=False)
+    source = choice.named(choice.make(choice.given))
+    instance, graph = source.instance, load(path, device=device, dims=dims).source
+    if not isinstance(instance, PipelineInstance) or not isinstance(graph, ComputationGraph):
+        raise InvalidInputError(f"{path} is no model; expected an ONNX file or a .pt2 file.")
+    if instance.graph.phase:
+        raise InvalidInputError(
+            f"{path} has a backward pass; expected a model of inference, whose stages can run."
+        )
+    run, machine = _runner(path, instance, dims, torch_device, compiled, threads, repeats)
+    loop = _Loop(instance, graph, run, seconds)
+    ended = f"{rounds} rounds have run"
+    try:
+        for found in loop.rounds(rounds):
+            on_round(found)
+        ended = loop.ended or ended
+    except KeyboardInterrupt:
+        if not loop.ran:
+            raise
+        ended = "it was interrupted"
+    except BoundmarkError as error:
+        if not loop.ran:
+            raise
+        ended = f"the stages of another partition could not be run: {error}"
+    work = np.rint(loop.work()).astype(np.int64)
+    return Tuning(
+        model=path.name,
+        names=tuple(instance.graph.names),
+        rounds=tuple(loop.ran),
+        times=dict(zip(instance.graph.names, work.tolist(), strict=True)),
+        bound=_solved(instance, work, seconds)[1],
+        machine=machine,
+        base=_base(source.device),
+        ended=ended,
+    )
+
+
+class _Loop:
+    """Rounds on one model; what has run stays if a round fails."""
+
+    def __init__(
+        self, instance: PipelineInstance, graph: ComputationGraph, run: RunStages, seconds: float
+    ) -> None:
+        self._instance, self._run, self._seconds = instance, run, seconds
+        self._classes = graph.op_types
+        sizes = (graph.flops, graph.read_bytes, graph.output_bytes, graph.param_bytes)
+        self._kinds = list(zip(graph.op_types, *(one.tolist() for one in sizes), strict=True))
+        self._seen: list[list[StageObservation]] = []
+        self.ran: list[TuningRound] = []
+        self.ended = ""
+
+    def work(self) -> np.ndarray:
+        """Return the nanoseconds of operators by what has run, shape (n,)."""
+        return tuned_work(self._instance.graph.work, self._classes, self._kinds, self._seen)
+
+    def rounds(self, most: int) -> Iterator[TuningRound]:
+        """Yield the first round and up to so many others."""
+        for number in range(most + 1):
+            work = np.rint(self.work()).astype(np.int64)
+            stages, bound = _solved(self._instance, work, self._seconds)
+            if any(np.array_equal(stages, one.stages) for one in self.ran):
+                self.ended = "the partition that is best on the tuned times has run"
+                return
+            graph, k = with_work(self._instance.graph, work), self._instance.k
+            predicted = stage_costs(graph, stages, k)
+            if self.ran and not self._is_promising(int(predicted.max())):
+                self.ended = "the next partition is expected to be no faster than the best so far"
+                return
+            transfers = predicted - stage_work(graph, stages, k)
+            runs = self._run(stages)
+            self._seen.append(
+                [
+                    StageObservation(stages == at, median(one) if one else 0.0, standard_error(one))
+                    for at, one in enumerate(runs)
+                ]
+            )
+            real = [round(one.nanoseconds) for one in self._seen[-1]] + transfers
+            found = TuningRound(
+                number,
+                stages,
+                tuple(predicted.tolist()),
+                tuple(real.tolist()),
+                self._seen[-1][int(real.argmax())].noise,
+                bound,
+            )
+            self.ran.append(found)
+            yield found
+
+    def _is_promising(self, predicted: int) -> bool:
+        """Whether a partition is expected to be faster than the best, beyond a standard error."""
+        best = min(self.ran, key=lambda one: max(one.real))
+        return predicted < max(best.real) * (1 - best.error)
+
+
+def _base(device: str) -> str:
+    """Return the device whose link and memory go with the times: that of the first costs."""
+    name = device.split("+")[0]
+    return name if name in shipped().devices else default_device().name
+
+
+def standard_error(runs: Sequence[int]) -> float:
+    """Return the standard error of the median of some runs, as a part of it.
+
+    For normal distributions, that of the median is 1.25 times that of the mean.
+    """
+    middle = median(runs) if runs else 0
+    return 1.25 * stdev(runs) / len(runs) ** 0.5 / middle if len(runs) > 1 and middle else 0.0
+
+
+def with_work(graph: PipelineGraph, work: IntArray) -> PipelineGraph:
+    """Return a graph with other times of its operators."""
+    return PipelineGraph(
+        graph.dag, work, graph.transfer, graph.param_load, graph.cache, graph.names, graph.tick
+    )
+
+
+def _solved(instance: PipelineInstance, work: IntArray, seconds: float) -> tuple[IntArray, int]:
+    """Return the stages of the best partition on some times, and the certified bound."""
+    graph = with_work(instance.graph, work)
+    answer = solve(graph, "pipeline", k=instance.k, seconds=seconds, quiet=True, library=False)
+    found = Partition.from_json(answer.record.solution or {})
+    ordered = in_pipeline_order(PipelineInstance(graph, instance.k), found)
+    return ordered.stages, answer.bound or 0
+
+
+def _runner(
+    path: Path,
+    instance: PipelineInstance,
+    dims: Mapping[str, int] | None,
+    torch_device: str | None,
+    is_compiled: bool,
+    threads: int,
+    repeats: int,
+) -> tuple[RunStages, str]:
+    """Return the function that runs stages, and what runs them, in words."""
+    if path.suffix.lower() == ".pt2":
+        return _torch_runner(path, TorchSettings(is_compiled, torch_device, threads, repeats))
+    if path.suffix.lower() != ".onnx":
+        raise InvalidInputError(
+            f"{path} has the suffix {path.suffix!r}; expected .onnx or .pt2, whose stages can run."
+        )
+    if is_compiled or torch_device is not None:
+        raise InvalidInputError("compiled or torch_device is given; expected them for .pt2 files.")
+    if not is_available():
+        raise MissingFileError(f"onnxruntime is not installed{extra_with('onnxruntime')}.")
+    import onnxruntime
+
+    settings = MeasurementSettings(threads, repeats=repeats)
+
+    def run(stages: IntArray) -> Sequence[Sequence[int]]:
+        number = dict(zip(instance.graph.names, stages.tolist(), strict=True))
+        models = split_model(path, number, range(instance.k), dims or {})
+        given = GivenPartition(instance, Partition(stages), "", ())
+        with tempfile.TemporaryDirectory(prefix="boundmark-") as folder:
+            times = stage_times.measure_stages(
+                written(CutModel(given, models), Path(folder)), settings
+            )
+        runs: list[Sequence[int]] = [()] * instance.k
+        for model, one in zip(models, times.runs_alone, strict=True):
+            runs[model.stage] = one
+        return runs
+
+    return run, f"onnxruntime {onnxruntime.__version__} on {cpu_name()}, {threads} thread(s)"
+
+
+def _torch_runner(path: Path, settings: TorchSettings) -> tuple[RunStages, str]:
+    program = runnable(path, device=settings.device)
+    import torch
+
+    def run(stages: IntArray) -> Sequence[Sequence[int]]:
+        cut = torch_stages.cut_program(program, stages.tolist())
+        found = torch_stages.measure_stages(program, cut, settings)
+        runs: list[Sequence[int]] = [()] * (int(stages.max()) + 1)
+        for stage, one in zip(cut, found, strict=True):
+            runs[stage.number] = one.times
+        return runs
+
+    place = f"{cpu_name()}, {settings.threads} thread(s)"
+    if program.device.type == "cuda":
+        place = torch.cuda.get_device_name(program.device)
+    how = ", compiled" if settings.is_compiled else ""
+    return run, f"PyTorch {torch.__version__} on {place}{how}"
