@@ -32,16 +32,6 @@ def random_instance(nodes: int, devices: int = 4) -> Any:
     )
 
 
-class Nobody:
-    """Listens to a method."""
-
-    def solution(self, solution: object) -> None:
-        """Ignore it."""
-
-    def bound(self, bound: object) -> None:
-        """Ignore it."""
-
-
 class Placements:
     """A random graph on four devices."""
 
@@ -49,19 +39,18 @@ class Placements:
     param_names = ("nodes",)
 
     def setup(self, nodes: int) -> None:
-        from boundmark.heuristics.placement.earliest_kernels import earliest_start
-        from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+        from boundmark.heuristics.placement.greedy_kernels import earliest_start
+        from boundmark.problems.placement.compiled import Simulator
 
-        self.best = PlacementIncumbent(random_instance(nodes), Nobody())
+        self.simulator = Simulator(random_instance(nodes))
         self.devices = np.random.default_rng(2).integers(0, 4, nodes)
-        self.place = earliest_start
-        self.room = np.empty((2, nodes), dtype=np.int64)
+        self.place, self.favourite = earliest_start, np.full(nodes, -1)
 
     def time_simulation(self, nodes: int) -> None:
-        self.best.simulate(self.devices)
+        self.simulator.makespan(self.devices)
 
     def time_earliest_start(self, nodes: int) -> None:
-        self.place(self.best.arrays, self.room[0], self.room[1])
+        self.place(self.simulator.arrays, self.favourite)
 
 
 class Fusion:
@@ -85,25 +74,22 @@ class Fusion:
 
 
 class PlainPython:
-    """The simulator against the same one in Python, in one run: what part of its time it takes."""
+    """The simulator against its definition in Python: what part of its time it takes."""
 
     params = (200, 2000)
     param_names = ("nodes",)
     repeat = 1
 
     def setup(self, nodes: int) -> None:
-        from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-        from boundmark.heuristics.placement.simulation_kernels import time_to_end
-
-        from .plain_simulation import PlainSimulation
+        from boundmark.problems.placement.compiled import Simulator, time_to_end
+        from boundmark.problems.placement.simulation import list_schedule
 
         sample = random_instance(nodes)
         devices = np.random.default_rng(2).integers(0, 4, nodes)
-        best = PlacementIncumbent(sample, Nobody())
-        priority = time_to_end(best.arrays, devices)
-        plain, lists = PlainSimulation(sample), (devices.tolist(), priority.tolist())
-        self.compiled = lambda: best.simulate(devices, priority)
-        self.plain = lambda: plain.run(*lists)
+        simulator = Simulator(sample)
+        priority = time_to_end(simulator.arrays, devices)
+        self.compiled = lambda: simulator.makespan(devices, priority)
+        self.plain = lambda: list_schedule(sample, devices, priority.tolist())
 
     def track_part_of_plain_python(self, nodes: int) -> float:
         from timeit import repeat

@@ -16,10 +16,10 @@ from statistics import median
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, internal
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph, kernel_graph
 from boundmark.heuristics.pipeline.slicegraph import has_segmentation, segment_order
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS, compiled, internal
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph

@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, inlined, internal
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS, compiled, inlined, internal
 
 # Weights of the two stages add up to this.
 WEIGHTS = 1024

@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from boundmark.heuristics.compiling import compiled, internal
 from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
 from boundmark.heuristics.pipeline.annealing import RoundBest
@@ -37,6 +36,7 @@ from boundmark.heuristics.pipeline.pair_cut_kernels import WEIGHTS, divide_pair
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.heuristics.priority_order import topological_order
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.compiling import compiled, internal
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 

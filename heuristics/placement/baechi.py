@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boundmark.heuristics.placement.earliest_kernels import earliest_start, favourites_first
+from boundmark.heuristics.placement.greedy_kernels import earliest_start
 from boundmark.heuristics.placement.heft import mean_durations, mean_transfers
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room, require_room
@@ -34,8 +34,7 @@ def run_m_etf(
 ) -> None:
     """Report the placement, scheduled by longest paths and in the order found."""
     best = PlacementIncumbent(instance, progress)
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
-    earliest_start(best.arrays, devices, starts)
+    devices, starts = earliest_start(best.arrays, np.full(instance.nodes, -1))
     best.evaluate_list_schedule(devices, -starts)
 
 
@@ -52,8 +51,7 @@ def run_m_sct(
     """
     favourite = favourite_children(instance.graph, budget)
     best = PlacementIncumbent(instance, progress)
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
-    favourites_first(best.arrays, favourite, devices, starts)
+    devices, starts = earliest_start(best.arrays, favourite)
     best.evaluate_list_schedule(devices, -starts)
 
 
@@ -80,13 +78,12 @@ def edge_times(graph: PlacementGraph) -> IntArray:
     """Return the mean time of the longest transfer along each edge of the graph, shape (m,)."""
     dag = graph.dag
     moved = mean_transfers(graph)
-    lengths = [len(readers) for readers in graph.consumers]
-    readers = np.array([v for row in graph.consumers for v in row], dtype=np.int64)
+    tensor, reader = graph.readings
     # Edges are sorted by producer and consumer.
     key = dag.sources * graph.nodes + dag.targets
-    edge = np.searchsorted(key, np.repeat(graph.producer, lengths) * graph.nodes + readers)
+    edge = np.searchsorted(key, graph.producer[tensor] * graph.nodes + reader)
     times = np.zeros(dag.edges, dtype=np.int64)
-    np.maximum.at(times, edge, np.repeat(moved, lengths))
+    np.maximum.at(times, edge, moved[tensor])
     return times
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.heuristics.placement.baechi import minimum
-from boundmark.heuristics.placement.earliest_kernels import earliest_start
+from boundmark.heuristics.placement.greedy_kernels import earliest_start
 from boundmark.heuristics.placement.heft import mean_durations
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room
@@ -53,8 +53,8 @@ def run(
         is_allowed = np.where(in_group.any(axis=1)[:, None], in_group, graph.is_supported)
     best = PlacementIncumbent(instance, progress)
     duration = frozen(np.where(is_allowed, graph.duration, UNSUPPORTED))
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
-    earliest_start(best.arrays._replace(duration=duration), devices, starts)
+    few = best.arrays._replace(duration=duration)
+    devices, starts = earliest_start(few, np.full(instance.nodes, -1))
     best.evaluate_list_schedule(devices, -starts)
 
 

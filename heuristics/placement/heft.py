@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.heuristics.incumbent import NO_COST
-from boundmark.heuristics.placement.arrays import PlacementArrays
-from boundmark.heuristics.placement.earliest_kernels import earliest_finish, least_rests
+from boundmark.heuristics.placement.greedy_kernels import earliest_finish, least_rests
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room, with_all_placed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
+from boundmark.problems.placement.compiled import PlacementArrays
 
 
 def mean_ranks(instance: PlacementInstance) -> IntArray:
@@ -59,9 +59,8 @@ def run_heft(
     best = PlacementIncumbent(instance, progress)
     ranks = mean_ranks(instance)
     sequence = by_rank(instance, ranks)
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
     handicap = np.zeros_like(instance.graph.duration)
-    earliest_finish(best.arrays, sequence, handicap, devices, starts)
+    devices, starts = earliest_finish(best.arrays, sequence, handicap)
     best.evaluate_list_schedule(devices, ranks, -starts)
 
 
@@ -141,11 +140,8 @@ def looking_ahead(
         prices = _draw_prices(instance, generator) if trial >= 0 else np.zeros(graph.devices)
         charge = np.rint(graph.memory[:, None] * prices).astype(np.int64)
         handicap = charge + least_rests(arrays, charge)
-        devices, starts = np.full((2, graph.nodes), -1, dtype=np.int64)
-        found = earliest_finish(
-            arrays, sequences[trial % len(sequences)], handicap, devices, starts
-        )
-        if trial < 0 or found == graph.nodes:
+        devices, starts = earliest_finish(arrays, sequences[trial % len(sequences)], handicap)
+        if trial < 0 or devices.min() >= 0:
             yield devices, -starts
 
 

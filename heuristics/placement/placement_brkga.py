@@ -8,12 +8,12 @@ from boundmark.heuristics.evolution import Keys, evolve
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import NO_ROOM, leaving_room, with_room
-from boundmark.heuristics.placement.simulation_kernels import time_to_end
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.compiled import time_to_end
 
 
 @leaving_room

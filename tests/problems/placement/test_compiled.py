@@ -3,22 +3,21 @@ from brute_force_placement import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from placement_strategies import instances
-from plain_simulation import PlainSimulation
 from recording import Recorder
 from selection import examples
-from slow_simulation import simulated
 
 from boundmark.bounds import checker
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.simulation_kernels import time_to_end
 from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.compiled import time_to_end
+from boundmark.problems.placement.simulation import list_schedule
 from boundmark.problems.problem import solution_document
 
 
 @settings(deadline=None, max_examples=examples(200))
 @given(instances(), st.data())
-def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.DataObject) -> None:
-    """Tick by tick, or event by event in Python, the same things start; and the checker agrees."""
+def test_it_is_the_definition(sample: PlacementInstance, data: st.DataObject) -> None:
+    """The same things start as in Python; and the checker agrees."""
     span = sample.graph.devices
     devices = np.array(
         data.draw(st.lists(st.integers(0, span - 1), min_size=sample.nodes, max_size=sample.nodes))
@@ -27,8 +26,7 @@ def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.Da
     recorder = Recorder()
     makespan = PlacementIncumbent(sample, recorder).evaluate(devices, np.array(priority))
     (schedule,) = recorder.solutions
-    assert schedule.to_json() == simulated(sample, devices, priority).to_json()
-    assert schedule.to_json() == PlainSimulation(sample).run(devices, priority).to_json()
+    assert schedule.to_json() == list_schedule(sample, devices, priority).to_json()
     assert sample.objective(schedule) == makespan
     stored = solution_document(sample, schedule, makespan)
     assert checker.check_solution(sample.to_json(), stored) == makespan
@@ -68,7 +66,7 @@ def test_crowds_are_scheduled_as_in_python(seed: int, transfers: str) -> None:
     devices, priority = dice.integers(0, span, nodes), dice.integers(0, 50, nodes)
     recorder = Recorder()
     PlacementIncumbent(sample, recorder).evaluate(devices, priority)
-    expected = PlainSimulation(sample).run(devices.tolist(), priority.tolist())
+    expected = list_schedule(sample, devices, priority.tolist())
     assert recorder.solutions[0].to_json() == expected.to_json()
 
 
