@@ -12,7 +12,6 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import printable
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import (
-    PER_TENSOR,
     check_devices,
     has_room_while_running,
     peaks,
@@ -71,7 +70,7 @@ def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> 
         "busy": busy_ticks(graph, schedule.devices),
         "sending": sent,
         "receiving": received,
-        "memory": peaks(graph, schedule, is_shared=instance.transfers == PER_TENSOR),
+        "memory": peaks(graph, schedule, instance.transfers),
         "capacity": graph.capacity,
     }
 

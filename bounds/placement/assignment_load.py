@@ -53,11 +53,6 @@ class AssignmentProgram:
         Where they say something, shape (n, D).
     memory, capacity
         Of operators, shape (n,), and devices, shape (D,); None if memory does not matter.
-
-    Raises
-    ------
-    UnsupportedError
-        If HiGHS is not installed.
     """
 
     def __init__(
@@ -106,12 +101,8 @@ class AssignmentProgram:
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:
         """Return the best weights, None if there is no solution or no time left.
 
-        Parameters
-        ----------
-        allowed
-            Where operators may be, shape (n, D).
-        lost
-            Ticks that each device cannot use, shape (D,).
+        Operators may be where `allowed`, shape (n, D), says; each device cannot use its `lost`
+        ticks.
         """
         is_open = allowed[self._operator, self._device].astype(np.float64)
         columns = np.arange(len(is_open), dtype=np.int32)

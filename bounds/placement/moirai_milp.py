@@ -75,11 +75,6 @@ def run(
     """Report a quick schedule, then the solver's schedules, and claim its bound.
 
     Where the program would be too large, there are programs for windows, and no claim.
-
-    Raises
-    ------
-    UnsupportedError
-        If the operators do not fit into the memory, as far as is found.
     """
     solve = find("solver", solver, SOLVERS)
     best = Best(instance, progress)
@@ -164,13 +159,7 @@ def improve_by_windows(
     budget: Budget,
     seed: int,
 ) -> None:
-    """Offer schedules of the whole instance until no window gets better, or the time is up.
-
-    Raises
-    ------
-    ModelTooLargeError
-        If the solver's licence does not cover the smallest windows.
-    """
+    """Offer schedules of the whole instance until no window gets better, or the time is up."""
     chains = joined_chains(instance, LONGEST_CHAIN)
     small = PlacementInstance(chains.graph, instance.transfers)
     schedule = quick_schedule(small)

@@ -69,10 +69,7 @@ def heads_and_tails(
 ) -> tuple[IntArray, IntArray]:
     """Return the longest paths before and after each operator, two of shape (n,).
 
-    Parameters
-    ----------
-    release, delivery
-        The least of either, shape (n,); 0 by default.
+    They are at least `release` and `delivery`, shape (n,), if these are given.
     """
     least = best_durations(graph)
     head, tail = np.zeros((2, graph.nodes), dtype=np.int64)
@@ -173,12 +170,8 @@ class Columns:
     ) -> None:
         """Give numbers to the columns.
 
-        Parameters
-        ----------
-        horizon
-            No schedule is sought that takes longer.
-        release, delivery
-            What each operator has to wait for the begin, and the end for it, at least, shape (n,).
+        No schedule is sought that takes longer than the horizon. Each operator waits for its
+        `release` after the begin, and the end for its `delivery`, both of shape (n,).
         """
         graph = instance.graph
         self.instance = instance

@@ -27,8 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from boundmark.benchmarks.environment import describe_environment
 from boundmark.benchmarks.model import named_instance
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings, Parse
-from boundmark.heuristics.placement.learned.learning import Evaluations
-from boundmark.heuristics.placement.learned.methods import prepare_jax
+from boundmark.heuristics.placement.learned.methods import Evaluations, prepare_jax
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import methods
 from boundmark.problems.dag import Dag
@@ -73,7 +72,7 @@ def groups_of(model: str, seed: int = 1) -> dict[str, Any]:
         edges have, `group` of each set, and the likeliest `device` of each set.
     """
     prepare_jax(1)
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
     from boundmark.heuristics.placement.learned.hsdag_training import Agent
 
     learn, instance = methods("placement")["hsdag"], instance_of(model)
@@ -145,7 +144,7 @@ def as_read(reading: Reading) -> Iterator[None]:
     """Let HSDAG's training follow a reading of scores and edges."""
     import jax
 
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
     from boundmark.heuristics.placement.learned import hsdag_training as training
 
     def observe(parameters: Any, graph: Any, state: Any) -> Any:
@@ -179,7 +178,7 @@ def trained(label: str, model: str, seed: int, evaluations: int = 2000) -> dict[
         mean of the last 100 placements, of which each leaves out a fifth of the edges; `makespan`.
     """
     prepare_jax(1)
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
     from boundmark.heuristics.placement.learned import hsdag_training as training
 
     reading, instance = READINGS[label], instance_of(model)

@@ -33,7 +33,7 @@ METHODS: tuple[Method, ...] = (
     _heuristic(
         name="single-device",
         summary="Everything on one device, the best one.",
-        run=Deferred("boundmark.heuristics.placement.single_device:run"),
+        run=Deferred("boundmark.heuristics.placement.simple_placements:run_single_device"),
         version=2,
     ),
     _heuristic(

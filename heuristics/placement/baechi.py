@@ -42,13 +42,7 @@ def run_m_etf(
 def run_m_sct(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the placement, scheduled by longest paths and in the order found.
-
-    Raises
-    ------
-    UnsupportedError
-        If no room is found, or the linear program is not solved in time.
-    """
+    """Report the placement, scheduled by longest paths and in the order found."""
     favourite = favourite_children(instance.graph, budget)
     best = PlacementIncumbent(instance, progress)
     devices, starts = earliest_start(best.arrays, favourite)
@@ -96,11 +90,6 @@ def favourite_children(graph: PlacementGraph, budget: Budget) -> IntArray:
     source: ``s_i + p_i + c_ij e_ij <= s_j``; of the edges that leave an operator, or enter it, all
     but one have e = 1. In the linear relaxation, the target is the favourite child if e < 1/2,
     which holds for at most one of these edges. Costs are means over the devices.
-
-    Raises
-    ------
-    UnsupportedError
-        If the time is up before the program is solved.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -164,18 +153,9 @@ def minimum(
     """Return x that minimises ``cost x``.
 
     By HiGHS as scipy brings it: unlike highspy it gets along with other solvers in one process.
-
-    Parameters
-    ----------
-    at_most, equal
-        Pairs of a sparse matrix A and a vector b: ``A x <= b``, ``A x = b``.
-    bounds
-        Least and largest value of each x, shape (columns, 2).
-
-    Raises
-    ------
-    UnsupportedError
-        If the time is up before an optimum is found.
+    Pairs of a sparse matrix A and a vector b say ``A x <= b`` and ``A x = b``; the bounds, shape
+    (columns, 2), are the least and the largest value of each x. It raises `UnsupportedError` if the
+    time is up before.
     """
     from scipy.optimize import linprog
 

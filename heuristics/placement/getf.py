@@ -29,17 +29,8 @@ def run(
 ) -> None:
     """Report the placement, scheduled by longest paths and in the order found.
 
-    An operator that no device of its group supports may go anywhere.
-
-    Parameters
-    ----------
-    gamma
-        Speeds within a group differ by less than this factor, more than 1.
-
-    Raises
-    ------
-    UnsupportedError
-        If no room is found, or the linear program is not solved in time.
+    An operator that no device of its group supports may go anywhere. Speeds within a group differ
+    by less than `gamma`.
     """
     if not gamma > 1:
         raise InvalidInputError(f"gamma is {gamma}; expected more than 1.")
@@ -87,11 +78,6 @@ def assigned_groups(
     each after those before it, ``C_u + sum_d p_vd x_vd <= C_v <= T``, and a device runs for T at
     most. Of an operator, at least half is in its median group and faster ones; of these groups, it
     gets the one that is fastest altogether. Memory is a row per device.
-
-    Raises
-    ------
-    UnsupportedError
-        If the time is up before the program is solved.
     """
     shares = _shares(graph, budget)
     groups = int(group.max()) + 1

@@ -98,12 +98,8 @@ def earliest_finish(
 def least_rests(net: PlacementArrays, charge: IntArray) -> IntArray:
     """Return the optimistic ticks from the end of each operator on each device to the end, (n, D).
 
-    The longest path after the operator, with all its operators on the devices best for the path.
-
-    Parameters
-    ----------
-    charge
-        Ticks that an operator costs on a device beside its duration, shape (n, D).
+    The longest path after the operator, with all its operators on the devices best for the path. An
+    operator costs its `charge`, shape (n, D), beside its duration.
     """
     n, span = net.duration.shape
     rest = np.zeros((n, span), np.int64)

@@ -3,8 +3,9 @@
 import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
-from boundmark.heuristics.placement.room import ReservedInstance, with_all_placed
+from boundmark.heuristics.placement.room import NO_ROOM, ReservedInstance, with_all_placed
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.compiled import Simulator
@@ -46,6 +47,11 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
             self.priority = priority
         return makespan
 
+    def require_solution(self) -> None:
+        """Raise `UnsupportedError` unless there is a placement."""
+        if self.cost == NO_COST:
+            raise UnsupportedError(NO_ROOM)
+
     def _has_room(self, devices: IntArray) -> bool:
         """Whether devices have room for the live tensors of the schedule simulated last."""
         graph = self._checked.graph
@@ -59,16 +65,6 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
 
         Where some operators have found no room, evaluate the placement that `with_all_placed` makes
         of it, with the default priority alone.
-
-        Parameters
-        ----------
-        devices
-            Of each operator, -1 where it has found no room, shape (n,).
-
-        Raises
-        ------
-        UnsupportedError
-            If no room is found for all operators.
         """
         if devices.min() < 0:
             self.evaluate(with_all_placed(self.instance, devices))

@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 
 from boundmark.heuristics.effort import Effort
-from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.room import NO_ROOM, has_room, leaving_room
+from boundmark.heuristics.placement.room import has_room, leaving_room
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
@@ -141,10 +139,7 @@ def moved(
 ) -> IntArray | None:
     """Return the placement after a random step, None if a device lacks support or room.
 
-    Parameters
-    ----------
-    repeats
-        Where layers are repeated; None to make each step in one place.
+    Steps are made in all layers like their own only where `repeats` says where these are.
     """
     graph = instance.graph
     changed = devices.copy()
@@ -218,10 +213,8 @@ def anneal(
 ) -> None:
     """Improve the best placement until the steps are used up or the budget ends.
 
-    Parameters
-    ----------
-    evaluations
-        Number of steps; 0 for as many as the budget allows. The cooling follows it or the clock.
+    There are so many steps as `evaluations` says, 0 for as many as the budget allows; the cooling
+    follows them or the clock.
     """
     effort, current_round = Effort(budget, evaluations or None), -1
     layers = Repeats(instance.graph)
@@ -260,7 +253,6 @@ def run(
             best.evaluate(devices, urgency)
         if budget.is_spent():
             return
-    if best.cost == NO_COST:
-        raise UnsupportedError(NO_ROOM)
+    best.require_solution()
     if instance.graph.devices > 1:
         anneal(instance, best, budget, evaluations, np.random.default_rng(seed))

@@ -29,13 +29,7 @@ from boundmark.problems.placement.compiled import PlacementArrays, Simulator
 def run_fill_devices(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the best over sequences of devices.
-
-    Raises
-    ------
-    UnsupportedError
-        If the operators have no room in any sequence.
-    """
+    """Report the best over sequences of devices."""
     best = PlacementIncumbent(instance, progress)
     for devices in filled_in_turn(instance):
         best.evaluate(devices)
@@ -67,11 +61,6 @@ def dealt_in_turn(
     Each device gets one segment in each round, with work in proportion to its speed. In an order by
     layers, devices have parts of all layers, and layers of recurrent models overlap. Operators
     without room move, if that helps.
-
-    Parameters
-    ----------
-    segments_per_device
-        Numbers of rounds to try.
     """
     graph = instance.graph
     order = graph.dag.topological_order
@@ -149,7 +138,7 @@ def _simple_starts(instance: PlacementInstance, arrays: PlacementArrays) -> Iter
         if best is not None:
             yield best, None
     yield from (*_earliest_starts(graph, arrays), *_waiting(graph, arrays))
-    sequence, handicap = by_rank(instance, mean_ranks(instance)), np.zeros_like(graph.duration)
+    sequence, handicap = by_rank(instance, mean_ranks(graph, arrays)), np.zeros_like(graph.duration)
     devices, starts = earliest_finish(arrays, sequence, handicap)
     if devices.min() >= 0:
         yield devices, -starts

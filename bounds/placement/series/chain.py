@@ -53,17 +53,8 @@ def best_chain(
 ) -> Chain:
     """Return the chain with most work in modules small enough for a search.
 
-    Parameters
-    ----------
-    most_operators
-        Of a module; if there is no such chain, modules are of any size, see `_coarse_chain`.
-    well_searched
-        Operators of a module up to which all of its work counts.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are too many operators.
+    A module has at most `most_operators`; if there is no such chain, modules are of any size, see
+    `_coarse_chain`. All work of a module counts up to `well_searched` operators.
     """
     if graph.nodes > MOST_OPERATORS:
         raise UnsupportedError(

@@ -35,8 +35,7 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import has_room_while_running, memory_held
-from boundmark.problems.placement.simulation import Work
+from boundmark.problems.placement.feasibility import Work, has_room_while_running, memory_held
 from boundmark.problems.ticks import LARGEST_TOTAL
 
 KIND = "series/1"
@@ -273,13 +272,7 @@ def run(
     known_cost: int = 0,
     settings: SeriesSettings = SeriesSettings(),
 ) -> None:
-    """Report certificates, and schedules joined from those of the modules.
-
-    Raises
-    ------
-    UnsupportedError
-        If the instance is too large for the checker.
-    """
+    """Report certificates, and schedules joined from those of the modules."""
     best = Best.before(instance, progress)
     if known_cost:
         best.objective = min(best.objective, known_cost)
@@ -307,10 +300,7 @@ def put_together(
 ) -> PlacementSchedule | None:
     """Join the modules' best schedules, and insert the operators outside the modules.
 
-    Returns
-    -------
-    PlacementSchedule or None
-        None if there is a module without schedules, or the devices lack memory.
+    It is None if there is a module without schedules, or the devices lack memory.
     """
     way = shortest_way(parts, duration, best_known)
     devices = np.full(instance.nodes, -1, dtype=np.int64)
@@ -336,7 +326,7 @@ def put_together(
     if (memory_held(instance.graph, devices) > instance.graph.capacity).any():
         return None
     # In the order of these times, or when others have ended if that is later.
-    work = Work.of(instance, devices)
+    work = Work.of(instance.graph, devices, instance.transfers)
     known = [*starts, *(moves.get(move, 0) for move in work.moves)]
     alone = work._replace(uses=[()] * len(known))
     return work.in_order(alone.begins(alone.sequence(known), work.ticks, known))

@@ -216,11 +216,6 @@ def feature_matrix(
 
     The type of a set is the mean of its operators' (Appendix G), its shape that of its output.
     Features that a graph does not have are 0.
-
-    Raises
-    ------
-    InvalidInputError
-        If the graph has a type, degree or rank without a column, and there is none for others.
     """
     nodes = sets.nodes
     parts: list[npt.NDArray[Any]] = [np.zeros((nodes, 0))]

@@ -148,14 +148,8 @@ def parse(nodes: int, edges: IntArray, scores: Scores) -> Parse:
     Every node keeps the edge to the neighbour with the highest score, whichever way the edge
     points, and the components of these edges are the groups. Stages 1 and 2 of Algorithm 2 find the
     same: from the best edge that is left, a group grows along kept edges until nothing is added.
-    Nodes without edges are groups of their own (stage 3).
-
-    Parameters
-    ----------
-    edges
-        Rows (source, target), shape (m, 2); those that were dropped are left out.
-    scores
-        Of each edge, in [0, 1], shape (m,). Of equal ones the first counts.
+    Nodes without edges are groups of their own (stage 3). Edges are rows (source, target), shape
+    (m, 2), without those that were dropped; of equal scores, in [0, 1], the first counts.
     """
     best = np.full(nodes, -1, dtype=np.int64)
     # The last one to be written stays, so the best one comes last.
@@ -212,13 +206,7 @@ class Checkpoint:
     parameters: Mapping[str, npt.NDArray[np.float32]]
 
     def save(self, path: Path) -> None:
-        """Write the file, a ZIP archive of NumPy arrays.
-
-        Raises
-        ------
-        InvalidInputError
-            If it cannot be written.
-        """
+        """Write the file, a ZIP archive of NumPy arrays."""
         head = {
             "format": CHECKPOINT_FORMAT,
             "policy": self.policy,
@@ -233,13 +221,7 @@ class Checkpoint:
             raise InvalidInputError(f"{path}: the policy cannot be written: {error}.") from error
 
     def require(self, policy: str, devices: int) -> None:
-        """Check the kind of policy and the number of devices.
-
-        Raises
-        ------
-        InvalidInputError
-            If not.
-        """
+        """Check the kind of policy and the number of devices."""
         if self.policy != policy:
             raise InvalidInputError(
                 f"the checkpoint holds a policy of {self.policy!r}; expected one of {policy!r}."
@@ -252,13 +234,7 @@ class Checkpoint:
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint that `Checkpoint.save` wrote.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read, or is not what it should be.
-    """
+    """Read a checkpoint that `Checkpoint.save` wrote."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

@@ -21,7 +21,7 @@ from boundmark.heuristics.placement.learned.graphs import (
     colocated,
     padded,
 )
-from boundmark.heuristics.placement.learned.learning import (
+from boundmark.heuristics.placement.learned.methods import (
     Evaluations,
     MovingAverage,
     allowed_devices,
@@ -228,15 +228,7 @@ def train(
     hidden: int,
     learning_rate: float,
 ) -> None:
-    """Run episodes and learn from each, until the evaluations or the time are used up.
-
-    Parameters
-    ----------
-    hidden
-        Size of embeddings.
-    learning_rate
-        Of Adam.
-    """
+    """Run episodes and learn from each, until the evaluations or the time are used up."""
     sets = colocated(instance.graph.dag)
     # Once, instead of with every turn: the mask of a large graph has hundreds of megabytes.
     graph = jax.device_put(placeto_arrays(instance, sets))

@@ -136,7 +136,11 @@ def test_segments_are_dealt_in_turn() -> None:
 def test_mean_ranks() -> None:
     """Means over supported devices and over pairs of different ones, along the longest path."""
     sample = instance([[2, 4], [-1, 6], [8, 2]], CHAIN, times=[[0, 3, 5, 0]])
-    assert mean_ranks(sample).tolist() == [3 + 4 + 6 + 4 + 5, 6 + 4 + 5, 5]
+    assert mean_ranks(sample.graph, placement_arrays(sample)).tolist() == [
+        3 + 4 + 6 + 4 + 5,
+        6 + 4 + 5,
+        5,
+    ]
 
 
 @pytest.mark.parametrize(

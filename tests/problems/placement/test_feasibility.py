@@ -30,14 +30,14 @@ def test_by_hand() -> None:
     """In a chain, an input is freed when its reader has ended, and a result when it has."""
     alone = schedule([0, 0, 0], [0, 2, 5])
     # 3 for operators; 4 from 0 to 5, 2 from 2 to 6, 5 from 5 to 6.
-    assert peaks(CHAIN.graph, alone, is_shared=True).tolist() == [3 + 7, 0]
+    assert peaks(CHAIN.graph, alone, "per-tensor").tolist() == [3 + 7, 0]
     with pytest.raises(
         InvalidInputError, match=r"live tensors on device 0 take 10 .* 1 are missing"
     ):
         CHAIN.objective(alone)
     apart = schedule([0, 1, 1], [0, 3, 6], [0, 1, 2])
     # Device 0 keeps the tensor until it is there; the other one has it from then on.
-    assert peaks(CHAIN.graph, apart, is_shared=True).tolist() == [1 + 4, 2 + 7]
+    assert peaks(CHAIN.graph, apart, "per-tensor").tolist() == [1 + 4, 2 + 7]
     assert CHAIN.objective(apart) == 7
 
 
@@ -120,7 +120,7 @@ def test_peaks_are_those_of_counting_every_tick() -> None:
     dice = random.Random(1)
     for _ in range(300):
         sample, found = drawn(dice)
-        most = peaks(sample.graph, found, is_shared=sample.transfers == "per-tensor")
+        most = peaks(sample.graph, found, sample.transfers)
         assert most.tolist() == live_peaks(sample, found)
         for lack in (0, 1):
             capacity = np.maximum(sample.graph.needed.max(), most - lack)

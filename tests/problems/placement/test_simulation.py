@@ -12,10 +12,9 @@ from boundmark.heuristics.placement.greedy_kernels import earliest_finish
 from boundmark.problems.noise import Noise
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.compiled import placement_arrays
-from boundmark.problems.placement.feasibility import needed_transfers
+from boundmark.problems.placement.feasibility import Work, needed_transfers
 from boundmark.problems.placement.graph import tensor_edges
 from boundmark.problems.placement.simulation import (
-    Work,
     in_order,
     list_schedule,
     noisy_makespans,
@@ -31,7 +30,7 @@ def test_nothing_waits_that_could_start(sample: PlacementInstance, data: st.Data
     priority = data.draw(st.lists(st.integers(0, 5), **sizes))
     schedule = list_schedule(sample, devices, priority)
     sample.objective(schedule)
-    work = Work.of(sample, devices)
+    work = Work.of(sample.graph, devices, sample.transfers)
     begin = [*schedule.starts.tolist(), *schedule.transfers[:, 2].tolist()]
     urgency = [*priority, *(max(priority[v] for v in row) for row in work.moves.values())]
     end = [start + ticks for start, ticks in zip(begin, work.ticks, strict=True)]
