@@ -23,14 +23,9 @@ UNITS = 2**20
 
 @dataclass(frozen=True)
 class Weights:
-    """The fractional assignment's dual, rounded.
+    """The fractional assignment's dual, rounded."""
 
-    Attributes
-    ----------
-    work, memory
-        Integers of each device, shape (D,).
-    """
-
+    # Integers of each device, shape (D,).
     work: list[int]
     memory: list[int]
 
@@ -131,13 +126,9 @@ class EqualOperators:
 
     Those with the same ticks on the same devices are one, made anew for each set of allowed
     devices. Models with thousands of operators have some tens of such sorts.
-
-    Attributes
-    ----------
-    duration
-        Ticks of each operator on each device, shape (n, D).
     """
 
+    # Ticks of each operator on each device, shape (n, D).
     duration: IntArray
 
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:

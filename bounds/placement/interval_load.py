@@ -39,14 +39,9 @@ MOST_STEPS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class IntervalTicks:
-    """Ticks of an interval's operators on each device, three of shape (b, D).
+    """Ticks of an interval's operators on each device, three of shape (b, D)."""
 
-    Attributes
-    ----------
-    head, tail
-        The least from the interval's beginning to the operator, and from there to its end.
-    """
-
+    # The least from the interval's beginning to the operator, and from there to its end.
     head: IntArray
     duration: IntArray
     tail: IntArray
@@ -85,16 +80,11 @@ class IntervalTicks:
 
 @dataclass
 class Interval:
-    """An interval: its proven least ticks, and the rows of its certificate.
-
-    Attributes
-    ----------
-    steps
-        What the checker takes for it, about.
-    """
+    """An interval: its proven least ticks, and the rows of its certificate."""
 
     jump: Jump
     rows: list[list[int]] = field(default_factory=list)
+    # What the checker takes for it, about.
     steps: int = 0
 
     def to_json(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.bounds.mip.linear_model import LinearModel, RowCollector
+from boundmark.bounds.placement.series.chain import reached
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import PER_TENSOR
@@ -21,22 +22,15 @@ MOST_ORDERED = 30
 
 
 class Move(NamedTuple):
-    """A transfer for some of a tensor's consumers.
-
-    Attributes
-    ----------
-    receiver
-        As in rows of `PlacementSchedule.transfers`: a device per tensor, a consumer per edge.
-    readers
-        The consumers that wait for it if they are on its target.
-    targets
-        The devices that it may go to: one per tensor, any per edge.
-    """
+    """A transfer for some of a tensor's consumers."""
 
     tensor: int
+    # As in rows of `PlacementSchedule.transfers`: a device per tensor, a consumer per edge.
     receiver: int
     producer: int
+    # The consumers that wait for it if they are on its target.
     readers: tuple[int, ...]
+    # The devices that it may go to: one per tensor, any per edge.
     targets: tuple[int, ...]
 
 
@@ -189,7 +183,7 @@ class Columns:
         self.moved = [{pair: self._new() for pair in self._pairs(move)} for move in self.moves]
         self.before: dict[tuple[int, int], int] = {}
         self.move_before: dict[tuple[int, int], int] = {}
-        self._ancestors = _ancestors(instance)
+        self._ancestors, _ = reached(graph)
         for v, w in combinations(range(graph.nodes), 2):
             if self.may_overlap(v, w) and set(self.on[v]) & set(self.on[w]):
                 self.before[v, w] = self._new()
@@ -423,13 +417,3 @@ def _add_move_pairs(columns: Columns, rows: _Rows) -> None:
                     terms[columns.move_start[first]] = -1
                     terms[before] = -enough if is_first else enough
                     rows.at_least(terms, -3 * enough if is_first else -2 * enough)
-
-
-def _ancestors(instance: PlacementInstance) -> list[int]:
-    """Return the operators before each one as bits of an integer."""
-    dag = instance.graph.dag
-    ancestors = [0] * dag.nodes
-    for v in dag.topological_order.tolist():
-        for u in dag.producers_of(v).tolist():
-            ancestors[v] |= ancestors[u] | 1 << u
-    return ancestors

@@ -109,21 +109,14 @@ def periods(kind: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class PlacementSearchSettings:
-    """Settings of `placement-search`.
+    """Settings of `placement-search`."""
 
-    Attributes
-    ----------
-    to_neighbour
-        Probability that a step moves one operator to the device of one that it shares a tensor
-        with, instead of a run of operators.
-    repeated
-        Probability that a step is made in all layers like its own.
-    copied
-        Probability that a step gives all layers the devices that a run of operators has in one.
-    """
-
+    # Probability that a step moves one operator to the device of one that it shares a tensor with,
+    # instead of a run of operators.
     to_neighbour: float = 0.4
+    # Probability that a step is made in all layers like its own.
     repeated: float = 0.5
+    # Probability that a step gives all layers the devices that a run of operators has in one.
     copied: float = 0.1
 
 

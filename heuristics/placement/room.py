@@ -129,14 +129,9 @@ Run = Callable[..., None]
 
 @dataclass(frozen=True, eq=False)
 class ReservedInstance(PlacementInstance):
-    """An instance whose devices state less memory than they have.
+    """An instance whose devices state less memory than they have."""
 
-    Attributes
-    ----------
-    whole
-        The instance with all the memory, which schedules have to keep to.
-    """
-
+    # The instance with all the memory, which schedules have to keep to.
     whole: PlacementInstance | None = None
 
 

@@ -26,42 +26,30 @@ class PlacementArrays(NamedTuple):
 
     Compiled code knows fields by position. Whoever reorders them has to clear numba's cache, which
     only notices changes of the kernels' own files.
-
-    Attributes
-    ----------
-    duration
-        Ticks of each operator on each device, -1 if it cannot run there, shape (n, D).
-    order
-        The operators in topological order, shape (n,).
-    producer, size
-        Of each tensor its operator, and its table in `times`, shape (T,).
-    reader_start, readers
-        Tensor t is read by ``readers[reader_start[t] : reader_start[t + 1]]``.
-    output_start, outputs
-        Operator v writes ``outputs[output_start[v] : output_start[v + 1]]``.
-    input_start, inputs
-        Operator v reads ``inputs[input_start[v] : input_start[v + 1]]``.
-    times
-        Ticks to move a tensor, shape (S, D, D).
-    memory, capacity
-        Of operators, shape (n,), and devices, shape (D,).
-    is_shared
-        1 if the consumers of a tensor on one device share its transfer, else 0.
     """
 
+    # Ticks of each operator on each device, -1 if it cannot run there, shape (n, D).
     duration: IntArray
+    # The operators in topological order, shape (n,).
     order: IntArray
+    # Of each tensor its operator, and its table in `times`, shape (T,).
     producer: IntArray
     size: IntArray
+    # Tensor t is read by ``readers[reader_start[t] : reader_start[t + 1]]``.
     reader_start: IntArray
     readers: IntArray
+    # Operator v writes ``outputs[output_start[v] : output_start[v + 1]]``.
     output_start: IntArray
     outputs: IntArray
+    # Operator v reads ``inputs[input_start[v] : input_start[v + 1]]``.
     input_start: IntArray
     inputs: IntArray
+    # Ticks to move a tensor, shape (S, D, D).
     times: IntArray
+    # Of operators, shape (n,), and devices, shape (D,).
     memory: IntArray
     capacity: IntArray
+    # 1 if the consumers of a tensor on one device share its transfer, else 0.
     is_shared: int
 
 

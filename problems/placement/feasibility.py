@@ -144,26 +144,17 @@ def needed_transfers(
 
 
 class Work(NamedTuple):
-    """What a placement has to do: jobs, first the n operators and then the transfers.
+    """What a placement has to do: jobs, first the n operators and then the transfers."""
 
-    Attributes
-    ----------
-    devices
-        Of each operator, shape (n,).
-    moves
-        The consumers that wait for each transfer (tensor, receiver), sorted.
-    ticks
-        How long each job takes.
-    uses
-        What nothing else may use while a job runs; nothing if it takes no time.
-    after
-        The jobs that wait for each.
-    """
-
+    # Of each operator, shape (n,).
     devices: IntArray
+    # The consumers that wait for each transfer (tensor, receiver), sorted.
     moves: dict[tuple[int, int], list[int]]
+    # How long each job takes.
     ticks: list[int]
+    # What nothing else may use while a job runs; nothing if it takes no time.
     uses: list[tuple[str, ...]]
+    # The jobs that wait for each.
     after: list[list[int]]
 
     @classmethod

@@ -59,24 +59,16 @@ UNKNOWN = 2**55
 
 @dataclass(frozen=True)
 class SeriesSettings:
-    """Settings of `series`: how far and in which order modules are searched.
+    """Settings of `series`: how far and in which order modules are searched."""
 
-    Attributes
-    ----------
-    limits
-        Steps of a search, round after round.
-    least_steps
-        Certificates of so few steps are worth a check even if the time is up.
-    well_searched
-        Operators of a module that a search mostly masters.
-    larger
-        The same for further chains, where the first one leaves something out and time is left. What
-        lies beside short modules may be inside of longer ones.
-    """
-
+    # Steps of a search, round after round.
     limits: tuple[int, ...] = (2**14, 2**17, 2**20, 2**24)
+    # Certificates of so few steps are worth a check even if the time is up.
     least_steps: int = 2**20
+    # Operators of a module that a search mostly masters.
     well_searched: int = WELL_SEARCHED
+    # The same for further chains, where the first one leaves something out and time is left. What
+    # lies beside short modules may be inside of longer ones.
     larger: tuple[int, ...] = (126,)
 
 
@@ -105,16 +97,6 @@ class ClosingIn:
     the modules on the shortest way are searched, for the devices that it has there, and then those
     on what is the shortest way by then. Few of all pairs are ever searched, and mostly the short
     ones, on which searches are fastest.
-
-    Attributes
-    ----------
-    checked_by
-        Until when certificates should be checked, if their checks begin as they are reported.
-    settled
-        Modules, by the identity of what is known of them, and pairs of devices of which all is
-        known, or nothing more in this round.
-    processor_started
-        Processor time when all this began.
     """
 
     instance: PlacementInstance
@@ -123,9 +105,13 @@ class ClosingIn:
     read: Instance
     network: Network
     parts: list[Part]
+    # Until when certificates should be checked, if their checks begin as they are reported.
     checked_by: Budget
     settings: SeriesSettings = SeriesSettings()
+    # Modules, by the identity of what is known of them, and pairs of devices of which all is known,
+    # or nothing more in this round.
     settled: set[tuple[int, Pair]] = field(default_factory=set)
+    # Processor time when all this began.
     processor_started: float = field(default_factory=time.process_time)
 
     @classmethod

@@ -55,33 +55,22 @@ NAME = "hsdag"
 
 
 class Buffer(NamedTuple):
-    """The x steps of a buffer, with all that the loss needs.
+    """The x steps of a buffer, with all that the loss needs."""
 
-    Attributes
-    ----------
-    state
-        Embeddings before the encoder, shape (x, P, hidden). The first is not read: it depends on
-        parameters.
-    kept
-        The edge that each node keeps, -1 without one, shape (x, P).
-    group_of
-        Group of each node, shape (x, P).
-    is_allowed
-        Whether a group can be on a device, shape (x, P, D).
-    chosen
-        Device of each group, shape (x, P).
-    is_group
-        1 for groups, 0 behind the last one, shape (x, P).
-    weight
-        Of the logarithm of each step's probability, shape (x,).
-    """
-
+    # Embeddings before the encoder, shape (x, P, hidden). The first is not read: it depends on
+    # parameters.
     state: Array
+    # The edge that each node keeps, -1 without one, shape (x, P).
     kept: Array
+    # Group of each node, shape (x, P).
     group_of: Array
+    # Whether a group can be on a device, shape (x, P, D).
     is_allowed: Array
+    # Device of each group, shape (x, P).
     chosen: Array
+    # 1 for groups, 0 behind the last one, shape (x, P).
     is_group: Array
+    # Of the logarithm of each step's probability, shape (x,).
     weight: Array
 
 

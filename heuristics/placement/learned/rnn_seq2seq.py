@@ -42,17 +42,11 @@ NO_ROOM = 2.0
 
 
 class Placements(NamedTuple):
-    """Placements that were drawn, and their weights in the loss.
+    """Placements that were drawn, and their weights in the loss."""
 
-    Attributes
-    ----------
-    chosen
-        Device of each set, shape (b, P).
-    weight
-        Shape (b,).
-    """
-
+    # Device of each set, shape (b, P).
     chosen: Array
+    # Shape (b,).
     weight: Array
 
 
