@@ -61,7 +61,7 @@ def _digest(folder: Path) -> str:
 
 
 def _folders(problem: str | None) -> list[Path]:
-    """Return the folders of our packages of methods, and of their problems, with kernels for all."""
+    """Return the folders of our packages of methods, and of their problems, which have kernels."""
     points = entry_points_of("boundmark.methods")
     if problem is not None:
         points = [point for point in points if may_treat(point.name, problem)]
