@@ -19,8 +19,9 @@ A solver whose licence does not cover the program of the whole graph gets window
 from there on if it does not cover those.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -303,26 +304,22 @@ def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
     come by longest paths of their best durations. Without any, devices are filled one after
     another; without room there, all are on random devices with room.
     """
-    candidates = [_earliest_ends(instance), *_single_devices(instance)]
+    graph = instance.graph
+    turns = np.argsort(graph.dag.topological_order).tolist()
+    fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
+    alone = [np.full(graph.nodes, device) for device in np.flatnonzero(fits).tolist()]
     found = [
         schedule
-        for schedule in candidates
-        if schedule is not None
-        and has_room_while_running(instance.graph, schedule, instance.transfers)
+        for schedule in (_earliest_ends(instance), *(in_order(instance, d, turns) for d in alone))
+        if schedule and has_room_while_running(graph, schedule, instance.transfers)
     ]
-    if not found:
-        return _in_segments(instance) or _somewhere(instance)
-    return min(found, key=instance.objective)
-
-
-def _single_devices(instance: PlacementInstance) -> list[PlacementSchedule]:
-    graph = instance.graph
-    fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
-    starts = np.argsort(graph.dag.topological_order).tolist()
-    return [
-        in_order(instance, np.full(graph.nodes, device, dtype=np.int64), starts)
-        for device in np.flatnonzero(fits).tolist()
-    ]
+    if found:
+        return min(found, key=instance.objective)
+    for devices in chain(_in_segments(graph), _somewhere(graph)):
+        schedule = in_order(instance, devices, turns)
+        if has_room_while_running(graph, schedule, instance.transfers):
+            return schedule
+    return None
 
 
 def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
@@ -357,11 +354,9 @@ def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
     return in_order(instance, devices, starts)
 
 
-def _in_segments(instance: PlacementInstance) -> PlacementSchedule | None:
+def _in_segments(graph: PlacementGraph) -> Iterator[IntArray]:
     """Fill one device after another in topological order; keep more and more free for tensors."""
-    graph = instance.graph
     order = graph.dag.topological_order.tolist()
-    starts = np.argsort(order).tolist()
     total = np.where(graph.is_supported, graph.duration, graph.duration.max()).sum(axis=0)
     sequence = np.argsort(total, kind="stable").tolist()
     largest = int((graph.needed - graph.memory).max())
@@ -380,17 +375,12 @@ def _in_segments(instance: PlacementInstance) -> PlacementSchedule | None:
             devices[v] = sequence[at]
             left[sequence[at]] -= needed
         else:
-            schedule = in_order(instance, devices, starts)
-            if has_room_while_running(graph, schedule, instance.transfers):
-                return schedule
-    return None
+            yield devices
 
 
-def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
-    """Return a schedule of the first random placement that fits into the memory."""
-    graph = instance.graph
+def _somewhere(graph: PlacementGraph) -> Iterator[IntArray]:
+    """Yield random placements that fit into the memory."""
     random = np.random.default_rng(1)
-    starts = np.argsort(graph.dag.topological_order).tolist()
     for _ in range(TRIALS):
         left = graph.capacity.copy()
         devices = np.full(graph.nodes, -1, dtype=np.int64)
@@ -402,7 +392,4 @@ def _somewhere(instance: PlacementInstance) -> PlacementSchedule | None:
             devices[v] = random.choice(fits)
             left[devices[v]] -= graph.memory[v]
         else:
-            schedule = in_order(instance, devices, starts)
-            if has_room_while_running(graph, schedule, instance.transfers):
-                return schedule
-    return None
+            yield devices

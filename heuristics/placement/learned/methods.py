@@ -170,8 +170,6 @@ def run_placeto(
     seed: int,
     progress: Progress,
     evaluations: int,
-    hidden: int,
-    learning_rate: float,
     **params: Any,
 ) -> None:
     """Report each better placement of training; raises as `learn` does."""
@@ -179,7 +177,7 @@ def run_placeto(
     def train_policy(counted: Evaluations) -> None:
         from boundmark.heuristics.placement.learned.placeto import train
 
-        train(instance, counted, np.random.default_rng(seed), hidden, learning_rate)
+        train(instance, counted, np.random.default_rng(seed), **params)
 
     learn(instance, budget, progress, evaluations, train_policy)
 
@@ -191,9 +189,6 @@ def run_rnn_seq2seq(
     seed: int,
     progress: Progress,
     evaluations: int,
-    steps: int,
-    hidden: int,
-    learning_rate: float,
     **params: Any,
 ) -> None:
     """Report each better placement of training; raises as `learn` does."""
@@ -201,7 +196,7 @@ def run_rnn_seq2seq(
     def train_policy(counted: Evaluations) -> None:
         from boundmark.heuristics.placement.learned.rnn_seq2seq import train
 
-        train(instance, counted, np.random.default_rng(seed), steps, hidden, learning_rate)
+        train(instance, counted, np.random.default_rng(seed), **params)
 
     learn(instance, budget, progress, evaluations, train_policy)
 

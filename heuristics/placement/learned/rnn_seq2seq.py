@@ -163,7 +163,7 @@ def train(
     instance: PlacementInstance,
     evaluations: Evaluations,
     generator: np.random.Generator,
-    samples: int,
+    steps: int,
     hidden: int,
     learning_rate: float,
 ) -> None:
@@ -181,7 +181,7 @@ def train(
     moments = adam_state(initial_parameters(width, devices, hidden, generator))
     average, worst, number = MovingAverage(), 0.0, 0
     while evaluations.left:
-        noise = generator.gumbel(size=(samples, high, devices)).astype(np.float32)
+        noise = generator.gumbel(size=(steps, high, devices)).astype(np.float32)
         chosen = np.asarray(draw(parameters_of(moments), graph, allowed, noise))
         latencies = []
         for row in chosen:
