@@ -1,4 +1,4 @@
-"""List scheduling of a placement, compiled: `simulation.list_schedule`, some fifty times as fast.
+"""List scheduling of a placement, compiled: `simulation.list_schedule`, a hundred times as fast.
 
 Time goes from event to event. Which of two things is more urgent, whether two operators share a
 device, and what happens next can hardly be predicted, and a wrong guess costs a processor as much

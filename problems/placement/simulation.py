@@ -3,7 +3,7 @@
 A device runs one operator, sends one tensor and receives one at a time, all three at once
 ([MOIRAI24], Equations 4 to 8). What takes no time happens as soon as it can, and occupies nothing.
 `list_schedule` is what methods that only choose devices get; `compiled.simulate` makes the same
-choices, some fifty times as fast.
+choices, a hundred times as fast.
 """
 
 import heapq
@@ -113,7 +113,8 @@ def noisy_makespans(
     tensors, _, starts = schedule.transfers.T
     *_, moving = moves(graph, schedule, instance.transfers)
     ticks[:, graph.nodes :] = moving * noise.factors(random, len(graph.size))[:, tensors]
-    work, columns = Work.of(graph, schedule.devices, instance.transfers), ticks.T
+    work, columns = Work.of(graph, schedule.devices, instance.transfers), list(ticks.T)
     jobs = work.sequence([*schedule.starts.tolist(), *starts.tolist()])
-    begin = work.begins(jobs, columns, np.zeros_like(columns), np.maximum)
-    return np.asarray((np.array(begin) + columns)[: graph.nodes].max(axis=0))
+    begin = work.begins(jobs, columns, [0.0] * len(columns), np.maximum)
+    ends = [start + length for start, length in zip(begin, columns, strict=True)]
+    return np.asarray(np.max(ends[: graph.nodes], axis=0))
