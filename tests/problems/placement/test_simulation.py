@@ -159,3 +159,11 @@ def test_everything_is_pushed(sample: PlacementInstance, method: str, seed: int)
         pushed(sample, schedule, operators[draw], tensors[draw]) for draw in range(noise.draws)
     ]
     np.testing.assert_allclose(noisy_makespans(sample, schedule, noise), expected)
+
+
+def test_what_takes_no_time_waits_for_no_device() -> None:
+    """Without noise, an operator without work starts amid another one on its device, as planned."""
+    sample = instance([[10, 10], [0, 0], [4, 4]], [(1, 2)], times=[[0, 1, 1, 0]])
+    planned = PlacementSchedule(np.array([0, 0, 1]), np.array([0, 5, 6]), np.array([[0, 1, 5]]))
+    assert sample.objective(planned) == 10
+    assert noisy_makespans(sample, planned, Noise(0.0, 2)).tolist() == [10.0, 10.0]
