@@ -61,17 +61,14 @@ def _digest(folder: Path) -> str:
 
 
 def _folders(problem: str | None) -> list[Path]:
-    """Return the folders of our packages of methods."""
+    """Return the folders of our packages of methods, and of their problems, which have kernels."""
     points = entry_points_of("boundmark.methods")
     if problem is not None:
         points = [point for point in points if may_treat(point.name, problem)]
-    folders: list[Path] = []
-    for point in points:
-        if point.module.startswith("boundmark."):
-            spec = importlib.util.find_spec(point.module)
-            if spec is not None and spec.origin is not None:
-                folders.append(Path(spec.origin).parent)
-    return folders
+    modules = [point.module for point in points if point.module.startswith("boundmark.")]
+    modules += sorted({f"boundmark.problems.{name.rpartition('.')[2]}" for name in modules})
+    specs = [importlib.util.find_spec(name) for name in modules]
+    return [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
 
 
 def compile_kernels(console: "Console", problem: str | None = None) -> None:

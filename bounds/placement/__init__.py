@@ -35,7 +35,7 @@ SERIES = Method(
     kind="bound",
     summary="Modules between operators that paths pass, searched, and added up along the model.",
     run=Deferred("boundmark.bounds.placement.series.method:run"),
-    version=6,
+    version=7,
     params={"known_cost": 0},
     known_cost="known_cost",
     warm=("scipy.sparse",),
@@ -48,7 +48,7 @@ PLACEMENT_CERTIFY = Method(
     summary="The best certificate in the time given, of loads and of searched modules.",
     run=Deferred("boundmark.bounds.placement.placement_certify:run"),
     params={"known_cost": 0},
-    version=11,
+    version=12,
     known_cost="known_cost",
     warm=("scipy.sparse",),
 )

@@ -23,14 +23,9 @@ UNITS = 2**20
 
 @dataclass(frozen=True)
 class Weights:
-    """The fractional assignment's dual, rounded.
+    """The fractional assignment's dual, rounded."""
 
-    Attributes
-    ----------
-    work, memory
-        Integers of each device, shape (D,).
-    """
-
+    # Integers of each device, shape (D,).
     work: list[int]
     memory: list[int]
 
@@ -53,11 +48,6 @@ class AssignmentProgram:
         Where they say something, shape (n, D).
     memory, capacity
         Of operators, shape (n,), and devices, shape (D,); None if memory does not matter.
-
-    Raises
-    ------
-    UnsupportedError
-        If HiGHS is not installed.
     """
 
     def __init__(
@@ -106,12 +96,8 @@ class AssignmentProgram:
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:
         """Return the best weights, None if there is no solution or no time left.
 
-        Parameters
-        ----------
-        allowed
-            Where operators may be, shape (n, D).
-        lost
-            Ticks that each device cannot use, shape (D,).
+        Operators may be where `allowed`, shape (n, D), says; each device cannot use its `lost`
+        ticks.
         """
         is_open = allowed[self._operator, self._device].astype(np.float64)
         columns = np.arange(len(is_open), dtype=np.int32)
@@ -140,13 +126,9 @@ class EqualOperators:
 
     Those with the same ticks on the same devices are one, made anew for each set of allowed
     devices. Models with thousands of operators have some tens of such sorts.
-
-    Attributes
-    ----------
-    duration
-        Ticks of each operator on each device, shape (n, D).
     """
 
+    # Ticks of each operator on each device, shape (n, D).
     duration: IntArray
 
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:

@@ -39,14 +39,9 @@ MOST_STEPS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class IntervalTicks:
-    """Ticks of an interval's operators on each device, three of shape (b, D).
+    """Ticks of an interval's operators on each device, three of shape (b, D)."""
 
-    Attributes
-    ----------
-    head, tail
-        The least from the interval's beginning to the operator, and from there to its end.
-    """
-
+    # The least from the interval's beginning to the operator, and from there to its end.
     head: IntArray
     duration: IntArray
     tail: IntArray
@@ -74,10 +69,7 @@ class IntervalTicks:
     def lost(self, allowed: BoolArray) -> tuple[IntArray, BoolArray]:
         """Return what each device cannot use of an interval, and whether it is used at all.
 
-        Parameters
-        ----------
-        allowed
-            Where operators may be, shape (b, D).
+        Operators may be where `allowed`, shape (b, D), says.
         """
         far = np.int64(2**62)
         used = np.asarray(allowed.any(axis=0))
@@ -88,16 +80,11 @@ class IntervalTicks:
 
 @dataclass
 class Interval:
-    """An interval: its proven least ticks, and the rows of its certificate.
-
-    Attributes
-    ----------
-    steps
-        What the checker takes for it, about.
-    """
+    """An interval: its proven least ticks, and the rows of its certificate."""
 
     jump: Jump
     rows: list[list[int]] = field(default_factory=list)
+    # What the checker takes for it, about.
     steps: int = 0
 
     def to_json(self) -> dict[str, Any]:
@@ -130,13 +117,7 @@ def run(
     progress: Progress,
     **params: Any,
 ) -> None:
-    """Report the longest path, then bounds by loads: of the whole, then with intervals inside.
-
-    Raises
-    ------
-    UnsupportedError
-        If the checker would take too long.
-    """
+    """Report the longest path, then bounds by loads: of the whole, then with intervals inside."""
     read = checker.check_instance(instance.to_json())
     network = Network(read)
     best = -1
@@ -182,10 +163,7 @@ def bound_interval(
 ) -> Interval | None:
     """Bound an interval by paths, and by loads while the budget lasts.
 
-    Returns
-    -------
-    Interval or None
-        None if it takes the checker more than `most_steps`.
+    It is None if that takes the checker more than `most_steps`.
     """
     body = network.between(first, last)
     sources, targets = (1 if v == OUTSIDE else network.devices for v in (first, last))
@@ -228,10 +206,8 @@ def best_threshold(
 ) -> tuple[int, list[int]]:
     """Search for the largest threshold that loads refute; return it with the weights.
 
-    Parameters
-    ----------
-    least
-        What is proven already; if no threshold from there up is refuted, one below is returned.
+    What is proven already is `least`; if no threshold from there up is refuted, it returns one
+    below.
     """
     best: tuple[int, list[int]] = (least - 1, [])
     # Loads without any restriction of devices are mostly close to the best already.
@@ -294,17 +270,8 @@ def _refuted_from(
 def immediate_dominators(order: Sequence[int], producers: Sequence[Sequence[int]]) -> list[int]:
     """Return the immediate dominator of each operator and of the end.
 
-    Parameters
-    ----------
-    order
-        The n operators in topological order.
-    producers
-        What each operator reads, and at the end what the end waits for: n + 1 entries.
-
-    Returns
-    -------
-    list
-        Entry n belongs to the end; `OUTSIDE` where there is no such operator.
+    The n operators are in topological order; `producers` has what each one reads, and at the end
+    what the end waits for. Where there is no dominator, it is `OUTSIDE`.
     """
     dominator = [OUTSIDE] * len(producers)
     depth = [0] * len(producers)

@@ -19,8 +19,9 @@ A solver whose licence does not cover the program of the whole graph gets window
 from there on if it does not cover those.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -33,14 +34,7 @@ from boundmark.bounds.mip.solving import (
     claim_up_to_best,
     rounded_up,
 )
-from boundmark.bounds.placement.moirai_program import Columns, linear_model
-from boundmark.bounds.placement.schedules import (
-    in_order,
-    longest_schedule,
-    offer,
-    quick_schedule,
-    relabelled,
-)
+from boundmark.bounds.placement.moirai_program import Columns, linear_model, relabelled
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError, find
 from boundmark.problems.method import Budget, Progress
@@ -50,8 +44,9 @@ from boundmark.problems.placement import (
     PlacementInstance,
     PlacementSchedule,
 )
-from boundmark.problems.placement.feasibility import memory_held
+from boundmark.problems.placement.feasibility import has_room_while_running, memory_held
 from boundmark.problems.placement.fusion import CoarseGraph, FusionRules, coarsen
+from boundmark.problems.placement.simulation import in_order
 
 # A program of more pairs than this does not get beyond its first relaxation in minutes.
 MOST_PAIRS = 40_000
@@ -71,6 +66,9 @@ MOST_WINDOW_PAIRS = 3_000
 # Windows of fewer chains are not halved: they have little to choose.
 LEAST_WINDOW = 4
 
+# Number of random placements tried where memory is short.
+TRIALS = 1000
+
 
 def run(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
@@ -78,11 +76,6 @@ def run(
     """Report a quick schedule, then the solver's schedules, and claim its bound.
 
     Where the program would be too large, there are programs for windows, and no claim.
-
-    Raises
-    ------
-    UnsupportedError
-        If the operators do not fit into the memory, as far as is found.
     """
     solve = find("solver", solver, SOLVERS)
     best = Best(instance, progress)
@@ -123,6 +116,19 @@ def run(
     on_bound(outcome.bound)
 
 
+def offer(best: Best, instance: PlacementInstance, schedule: PlacementSchedule) -> None:
+    """Report a schedule if devices have room for live tensors, which the program ignores."""
+    if has_room_while_running(instance.graph, schedule, instance.transfers):
+        best.solution(schedule)
+
+
+def longest_schedule(graph: PlacementGraph) -> int:
+    """Return an upper bound on the makespan: nothing overlaps, on the slowest devices."""
+    longest = graph.times.max(axis=(1, 2), initial=0)[graph.size]
+    readers = np.array([len(row) for row in graph.consumers], dtype=np.int64)
+    return int(graph.duration.max(axis=1).sum() + (longest * readers).sum())
+
+
 def _of_whole(instance: PlacementInstance, horizon: int, solver: str) -> Columns | None:
     """Return the columns of the program of the whole graph; None if it would be too large."""
     if instance.nodes**2 > 4 * MOST_PAIRS:
@@ -154,13 +160,7 @@ def improve_by_windows(
     budget: Budget,
     seed: int,
 ) -> None:
-    """Offer schedules of the whole instance until no window gets better, or the time is up.
-
-    Raises
-    ------
-    ModelTooLargeError
-        If the solver's licence does not cover the smallest windows.
-    """
+    """Offer schedules of the whole instance until no window gets better, or the time is up."""
     chains = joined_chains(instance, LONGEST_CHAIN)
     small = PlacementInstance(chains.graph, instance.transfers)
     schedule = quick_schedule(small)
@@ -198,7 +198,7 @@ def _offer_expanded(
     """Offer the schedule in which the operators of each chain are where the chain is."""
     starts = schedule.starts[chains.chain_of].tolist()
     devices = chains.expanded_devices(schedule.devices)
-    offer(best, instance, in_order(instance, devices, dict(enumerate(map(float, starts))), {}))
+    offer(best, instance, in_order(instance, devices, starts))
 
 
 def _best_window(
@@ -245,7 +245,7 @@ def _best_window(
         starts[nodes[is_inside][turn]] = slots
         if (memory_held(small.graph, placed) > small.graph.capacity).any():
             continue
-        changed = in_order(small, placed, dict(enumerate(starts.tolist())), {})
+        changed = in_order(small, placed, starts.tolist())
         try:
             if small.objective(changed) < makespan:
                 return changed
@@ -295,3 +295,101 @@ def _window(
     except InvalidInputError:
         return nodes, None
     return nodes, PlacementInstance(window, small.transfers)
+
+
+def quick_schedule(instance: PlacementInstance) -> PlacementSchedule | None:
+    """Return the best of a few quick schedules; None if memory is too short for all.
+
+    On each single device; and each operator where it ends first, ports left aside, where operators
+    come by longest paths of their best durations. Without any, devices are filled one after
+    another; without room there, all are on random devices with room.
+    """
+    graph = instance.graph
+    turns = np.argsort(graph.dag.topological_order).tolist()
+    fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
+    alone = [np.full(graph.nodes, device) for device in np.flatnonzero(fits).tolist()]
+    found = [
+        schedule
+        for schedule in (_earliest_ends(instance), *(in_order(instance, d, turns) for d in alone))
+        if schedule and has_room_while_running(graph, schedule, instance.transfers)
+    ]
+    if found:
+        return min(found, key=instance.objective)
+    for devices in chain(_in_segments(graph), _somewhere(graph)):
+        schedule = in_order(instance, devices, turns)
+        if has_room_while_running(graph, schedule, instance.transfers):
+            return schedule
+    return None
+
+
+def _earliest_ends(instance: PlacementInstance) -> PlacementSchedule | None:
+    """Place each operator where it ends first; return None if one finds no room."""
+    graph = instance.graph
+    best = np.where(graph.is_supported, graph.duration, graph.duration.max() + 1).min(axis=1)
+    tail = best.copy()
+    order = graph.dag.topological_order.tolist()
+    for v in reversed(order):
+        tail[v] += max((int(tail[w]) for w in graph.dag.consumers_of(v).tolist()), default=0)
+    inputs: list[list[int]] = [[] for _ in range(graph.nodes)]
+    for tensor, readers in enumerate(graph.consumers):
+        for reader in readers:
+            inputs[reader].append(tensor)
+    devices, ends = np.full((2, graph.nodes), -1, dtype=np.int64)
+    free, left = np.zeros(graph.devices, dtype=np.int64), graph.capacity.copy()
+    starts = [0] * graph.nodes
+    for v in sorted(order, key=lambda v: -int(tail[v])):
+        there = free.copy()
+        if inputs[v]:
+            sources = graph.producer[inputs[v]]
+            arrival = ends[sources][:, None] + graph.times[graph.size[inputs[v]], devices[sources]]
+            there = np.maximum(there, arrival.max(axis=0))
+        fits = graph.is_supported[v] & (graph.memory[v] <= left)
+        if not fits.any():
+            return None
+        finish = np.where(fits, there + graph.duration[v], np.iinfo(np.int64).max)
+        d = int(finish.argmin())
+        devices[v], ends[v], starts[v] = d, finish[d], int(there[d])
+        free[d] = finish[d]
+        left[d] -= graph.memory[v]
+    return in_order(instance, devices, starts)
+
+
+def _in_segments(graph: PlacementGraph) -> Iterator[IntArray]:
+    """Fill one device after another in topological order; keep more and more free for tensors."""
+    order = graph.dag.topological_order.tolist()
+    total = np.where(graph.is_supported, graph.duration, graph.duration.max()).sum(axis=0)
+    sequence = np.argsort(total, kind="stable").tolist()
+    largest = int((graph.needed - graph.memory).max())
+    for reserve in dict.fromkeys((0, largest, 2 * largest, 4 * largest)):
+        left = (graph.capacity - reserve).tolist()
+        devices = np.full(graph.nodes, -1, dtype=np.int64)
+        at = 0
+        for v in order:
+            needed = int(graph.memory[v])
+            while at < len(sequence) and (
+                needed > left[sequence[at]] or not graph.is_supported[v, sequence[at]]
+            ):
+                at += 1
+            if at == len(sequence):
+                break
+            devices[v] = sequence[at]
+            left[sequence[at]] -= needed
+        else:
+            yield devices
+
+
+def _somewhere(graph: PlacementGraph) -> Iterator[IntArray]:
+    """Yield random placements that fit into the memory."""
+    random = np.random.default_rng(1)
+    for _ in range(TRIALS):
+        left = graph.capacity.copy()
+        devices = np.full(graph.nodes, -1, dtype=np.int64)
+        # Largest first, roughly.
+        for v in np.argsort(-graph.memory * random.uniform(0.7, 1.3, graph.nodes)).tolist():
+            fits = np.flatnonzero(graph.is_supported[v] & (graph.memory[v] <= left))
+            if not len(fits):
+                break
+            devices[v] = random.choice(fits)
+            left[devices[v]] -= graph.memory[v]
+        else:
+            yield devices

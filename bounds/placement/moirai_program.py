@@ -4,23 +4,137 @@ It is the published one, but for what `moirai_milp` says.
 """
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.bounds.mip.linear_model import LinearModel, RowCollector
-from boundmark.bounds.placement.schedules import (
-    Move,
-    best_durations,
-    first_uses,
-    heads_and_tails,
-    in_order,
-    possible_moves,
-)
+from boundmark.bounds.placement.series.chain import reached
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import PER_TENSOR
+from boundmark.problems.placement.simulation import in_order
+
+# Number of first operators whose devices are restricted to break symmetry.
+MOST_ORDERED = 30
+
+
+class Move(NamedTuple):
+    """A transfer for some of a tensor's consumers."""
+
+    tensor: int
+    # As in rows of `PlacementSchedule.transfers`: a device per tensor, a consumer per edge.
+    receiver: int
+    producer: int
+    # The consumers that wait for it if they are on its target.
+    readers: tuple[int, ...]
+    # The devices that it may go to: one per tensor, any per edge.
+    targets: tuple[int, ...]
+
+
+def possible_moves(instance: PlacementInstance) -> list[Move]:
+    """Return all transfers that some placement needs, in order of tensor and receiver."""
+    graph = instance.graph
+    producers = graph.producer.tolist()
+    every = tuple(range(graph.devices))
+    if instance.transfers == PER_TENSOR:
+        return [
+            Move(tensor, target, producers[tensor], readers, (target,))
+            for tensor, readers in enumerate(graph.consumers)
+            for target in every
+        ]
+    return [
+        Move(tensor, reader, producers[tensor], (reader,), every)
+        for tensor, readers in enumerate(graph.consumers)
+        for reader in readers
+    ]
+
+
+def best_durations(graph: PlacementGraph) -> IntArray:
+    """Return the least duration of each operator over the devices with room for it, shape (n,)."""
+    fits = graph.fits
+    return np.asarray(np.where(fits, graph.duration, np.iinfo(np.int64).max).min(axis=1))
+
+
+def heads_and_tails(
+    graph: PlacementGraph, release: IntArray | None = None, delivery: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return the longest paths before and after each operator, two of shape (n,).
+
+    They are at least `release` and `delivery`, shape (n,), if these are given.
+    """
+    least = best_durations(graph)
+    head, tail = np.zeros((2, graph.nodes), dtype=np.int64)
+    if release is not None and delivery is not None:
+        head, tail = release.copy(), delivery.copy()
+    order = graph.dag.topological_order.tolist()
+    for v in order:
+        for u in graph.dag.producers_of(v).tolist():
+            head[v] = max(head[v], head[u] + least[u])
+    for v in reversed(order):
+        for w in graph.dag.consumers_of(v).tolist():
+            tail[v] = max(tail[v], tail[w] + least[w])
+    return head, tail
+
+
+def twin_classes(graph: PlacementGraph) -> list[list[int]]:
+    """Return the classes of exchangeable devices that have two or more.
+
+    They run everything in the same time, have the same memory, and exchanging them changes no time
+    of a transfer.
+    """
+    classes: list[list[int]] = []
+    for device in range(graph.devices):
+        for known in classes:
+            if _are_twins(graph, known[0], device):
+                known.append(device)
+                break
+        else:
+            classes.append([device])
+    return [known for known in classes if len(known) > 1]
+
+
+def _are_twins(graph: PlacementGraph, first: int, second: int) -> bool:
+    order = np.arange(graph.devices)
+    order[[first, second]] = second, first
+    return bool(
+        (graph.duration[:, first] == graph.duration[:, second]).all()
+        and graph.capacity[first] == graph.capacity[second]
+        and (graph.times[:, order][:, :, order] == graph.times).all()
+    )
+
+
+def first_uses(graph: PlacementGraph) -> list[tuple[int, int, tuple[int, ...], int]]:
+    """Return rows (v, d, earlier, e): v is on d only if one of the earlier operators is on e.
+
+    So the first operators, in topological order, use twins for the first time in the order of their
+    numbers. `relabelled` turns any schedule into one that does.
+    """
+    order = graph.dag.topological_order.tolist()[:MOST_ORDERED]
+    return [
+        (v, device, tuple(order[:at]), before)
+        for known in twin_classes(graph)
+        for before, device in pairwise(known)
+        for at, v in enumerate(order)
+    ]
+
+
+def relabelled(instance: PlacementInstance, schedule: PlacementSchedule) -> PlacementSchedule:
+    """Exchange twins in a schedule so that `first_uses` holds."""
+    graph = instance.graph
+    becomes = np.arange(graph.devices)
+    placed = schedule.devices[graph.dag.topological_order].tolist()
+    first = {device: placed.index(device) for device in set(placed)}
+    for known in twin_classes(graph):
+        by_use = sorted(known, key=lambda device: (first.get(device, graph.nodes), device))
+        becomes[by_use] = known
+    rows = schedule.transfers.copy()
+    if instance.transfers == PER_TENSOR:
+        rows[:, 1] = becomes[rows[:, 1]]
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    return PlacementSchedule(becomes[schedule.devices], schedule.starts, frozen(rows))
 
 
 class Columns:
@@ -50,12 +164,8 @@ class Columns:
     ) -> None:
         """Give numbers to the columns.
 
-        Parameters
-        ----------
-        horizon
-            No schedule is sought that takes longer.
-        release, delivery
-            What each operator has to wait for the begin, and the end for it, at least, shape (n,).
+        No schedule is sought that takes longer than the horizon. Each operator waits for its
+        `release` after the begin, and the end for its `delivery`, both of shape (n,).
         """
         graph = instance.graph
         self.instance = instance
@@ -73,7 +183,7 @@ class Columns:
         self.moved = [{pair: self._new() for pair in self._pairs(move)} for move in self.moves]
         self.before: dict[tuple[int, int], int] = {}
         self.move_before: dict[tuple[int, int], int] = {}
-        self._ancestors = _ancestors(instance)
+        self._ancestors, _ = reached(graph)
         for v, w in combinations(range(graph.nodes), 2):
             if self.may_overlap(v, w) and set(self.on[v]) & set(self.on[w]):
                 self.before[v, w] = self._new()
@@ -158,8 +268,7 @@ class Columns:
             (move.tensor, move.receiver): float(values[self.move_start[q]])
             for q, move in enumerate(self.moves)
         }
-        starts = {v: float(values[column]) for v, column in enumerate(self.start)}
-        return in_order(self.instance, devices, starts, moved)
+        return in_order(self.instance, devices, values[self.start].tolist(), moved)
 
 
 class _Rows(RowCollector):
@@ -308,13 +417,3 @@ def _add_move_pairs(columns: Columns, rows: _Rows) -> None:
                     terms[columns.move_start[first]] = -1
                     terms[before] = -enough if is_first else enough
                     rows.at_least(terms, -3 * enough if is_first else -2 * enough)
-
-
-def _ancestors(instance: PlacementInstance) -> list[int]:
-    """Return the operators before each one as bits of an integer."""
-    dag = instance.graph.dag
-    ancestors = [0] * dag.nodes
-    for v in dag.topological_order.tolist():
-        for u in dag.producers_of(v).tolist():
-            ancestors[v] |= ancestors[u] | 1 << u
-    return ancestors

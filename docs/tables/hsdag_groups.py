@@ -27,8 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from boundmark.benchmarks.running.environment import describe_environment
 from boundmark.benchmarks.solving.model import named_instance
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings, Parse
-from boundmark.heuristics.placement.learned.learning import Evaluations
-from boundmark.heuristics.placement.learned.methods import prepare_jax
+from boundmark.heuristics.placement.learned.methods import Evaluations, prepare_jax
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import methods
 from boundmark.problems.dag import Dag
@@ -73,8 +72,7 @@ def groups_of(model: str, seed: int = 1) -> dict[str, Any]:
         edges have, `group` of each set, and the likeliest `device` of each set.
     """
     prepare_jax(1)
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
-    from boundmark.heuristics.placement.learned.hsdag_training import Agent
+    from boundmark.heuristics.placement.learned import hsdag_training as training
 
     learn, instance = methods("placement")["hsdag"], instance_of(model)
     with tempfile.TemporaryDirectory() as folder:
@@ -82,10 +80,10 @@ def groups_of(model: str, seed: int = 1) -> dict[str, Any]:
         params = {**learn.params, "raw_shapes": False, "save": file}
         learn.run(instance, Budget(3600), seed, Ignored(), **params)  # type: ignore[call-arg]
         settings = replace(HsdagSettings.of(params), load=file, save="", train=False)
-        agent = Agent(instance, settings, np.random.default_rng(seed))
+        agent = training.Agent(instance, settings, np.random.default_rng(seed))
     parameters = agent.parameters
-    state = policy.transform(parameters, agent.graph)
-    _, scores = policy.observe(parameters, agent.graph, state)
+    state = training.transform(parameters, agent.graph)
+    _, scores = training.observe(parameters, agent.graph, state)
     parse = agent.parsed(scores, explores=False)
     first = np.unique(agent.sets.set_of, return_index=True)[1]
     return {
@@ -145,20 +143,19 @@ def as_read(reading: Reading) -> Iterator[None]:
     """Let HSDAG's training follow a reading of scores and edges."""
     import jax
 
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
     from boundmark.heuristics.placement.learned import hsdag_training as training
 
     def observe(parameters: Any, graph: Any, state: Any) -> Any:
-        rows, _ = policy.observed(parameters, graph, state)
-        return rows, policy.affinities(parameters, graph, rows)[:, 0]
+        rows, _ = training.observed(parameters, graph, state)
+        return rows, training.affinities(parameters, graph, rows)[:, 0]
 
     def judge(parameters: Any, graph: Any, rows: Any, scores: Any, *groups: Any) -> Any:
-        return policy.judged(parameters, graph, rows, jax.nn.sigmoid(scores), *groups)
+        return training.judged(parameters, graph, rows, jax.nn.sigmoid(scores), *groups)
 
     with ExitStack() as changed:
         if reading.before_sigmoid:
-            changed.enter_context(patch.object(policy, "observe", jax.jit(observe)))
-            changed.enter_context(patch.object(policy, "judge", jax.jit(judge)))
+            changed.enter_context(patch.object(training, "observe", jax.jit(observe)))
+            changed.enter_context(patch.object(training, "judge", jax.jit(judge)))
         if reading.to_consumers:
             changed.enter_context(patch.object(training, "parse", parse_to_consumers))
         yield
@@ -179,7 +176,6 @@ def trained(label: str, model: str, seed: int, evaluations: int = 2000) -> dict[
         mean of the last 100 placements, of which each leaves out a fifth of the edges; `makespan`.
     """
     prepare_jax(1)
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
     from boundmark.heuristics.placement.learned import hsdag_training as training
 
     reading, instance = READINGS[label], instance_of(model)
@@ -199,8 +195,8 @@ def trained(label: str, model: str, seed: int, evaluations: int = 2000) -> dict[
     agent = Counted(instance, settings, np.random.default_rng(seed))
 
     def state() -> tuple[int, int]:
-        found = policy.transform(agent.parameters, agent.graph)
-        _, scores = policy.observe(agent.parameters, agent.graph, found)
+        found = training.transform(agent.parameters, agent.graph)
+        _, scores = training.observe(agent.parameters, agent.graph, found)
         groups = agent.parsed(scores, explores=False).groups
         drawn.pop()
         return len(np.unique(np.asarray(scores)[: len(agent.edges)])), groups

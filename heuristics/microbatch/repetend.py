@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, internal
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS, compiled, internal
 from boundmark.problems.dag import Dag
 from boundmark.problems.microbatch import BlockLayout
 

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, internal
 from boundmark.heuristics.effort import Effort
 from boundmark.heuristics.evolution import evolve
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.ordering.constructed import constructed
 from boundmark.heuristics.priority_order import Priorities, topological_order
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.compiling import INTEGERS, compiled, internal
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.graph import INPUT

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, inlined
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS, compiled, inlined
 
 State: TypeAlias = npt.NDArray[np.uint64]
 STATE = types.uint64[::1]

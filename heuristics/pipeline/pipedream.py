@@ -16,8 +16,8 @@ Parameters that do not fit are not part of the model.
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, internal
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS, compiled, internal
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph

@@ -29,9 +29,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, inlined, internal
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS, compiled, inlined, internal
 
 _UNREACHED = 2**40
 # More than any cost.

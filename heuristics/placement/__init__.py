@@ -33,7 +33,7 @@ METHODS: tuple[Method, ...] = (
     _heuristic(
         name="single-device",
         summary="Everything on one device, the best one.",
-        run=Deferred("boundmark.heuristics.placement.single_device:run"),
+        run=Deferred("boundmark.heuristics.placement.simple_placements:run_single_device"),
         version=2,
     ),
     _heuristic(
@@ -82,7 +82,7 @@ METHODS: tuple[Method, ...] = (
         name="m-etf",
         summary="The operator and device that can start first, while memory lasts ([BAECHI20]).",
         run=Deferred("boundmark.heuristics.placement.baechi:run_m_etf"),
-        version=2,
+        version=3,
     ),
     _heuristic(
         name="m-sct",
@@ -95,6 +95,7 @@ METHODS: tuple[Method, ...] = (
         name="getf",
         summary="As m-etf, within a group of devices that a linear program chooses ([GETF20]).",
         run=Deferred("boundmark.heuristics.placement.getf:run"),
+        version=2,
         params={"gamma": 2.0},
         warm=("scipy.optimize", "scipy.sparse"),
     ),
@@ -116,7 +117,7 @@ METHODS: tuple[Method, ...] = (
         summary="Simulated annealing over devices, from the best of the simple methods' "
         "placements.",
         run=Deferred("boundmark.heuristics.placement.placement_search:run"),
-        version=4,
+        version=5,
         params={"evaluations": 0},
         seeded=True,
         warm=("scipy.optimize", "scipy.sparse"),
@@ -125,7 +126,7 @@ METHODS: tuple[Method, ...] = (
         name="placement-brkga",
         summary="Genetic search over devices and priorities ([BRKGA11]), from the simple methods'.",
         run=Deferred("boundmark.heuristics.placement.placement_brkga:run"),
-        version=2,
+        version=3,
         params={"population": 100, "generations": 100},
         seeded=True,
         warm=("scipy.optimize", "scipy.sparse"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boundmark.heuristics.placement.earliest_kernels import earliest_start, favourites_first
+from boundmark.heuristics.placement.greedy_kernels import earliest_start
 from boundmark.heuristics.placement.heft import mean_durations, mean_transfers
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room, require_room
@@ -34,8 +34,7 @@ def run_m_etf(
 ) -> None:
     """Report the placement, scheduled by longest paths and in the order found."""
     best = PlacementIncumbent(instance, progress)
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
-    earliest_start(best.arrays, devices, starts)
+    devices, starts = earliest_start(best.arrays, np.full(instance.nodes, -1))
     best.evaluate_list_schedule(devices, -starts)
 
 
@@ -43,17 +42,10 @@ def run_m_etf(
 def run_m_sct(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the placement, scheduled by longest paths and in the order found.
-
-    Raises
-    ------
-    UnsupportedError
-        If no room is found, or the linear program is not solved in time.
-    """
+    """Report the placement, scheduled by longest paths and in the order found."""
     favourite = favourite_children(instance.graph, budget)
     best = PlacementIncumbent(instance, progress)
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
-    favourites_first(best.arrays, favourite, devices, starts)
+    devices, starts = earliest_start(best.arrays, favourite)
     best.evaluate_list_schedule(devices, -starts)
 
 
@@ -80,13 +72,12 @@ def edge_times(graph: PlacementGraph) -> IntArray:
     """Return the mean time of the longest transfer along each edge of the graph, shape (m,)."""
     dag = graph.dag
     moved = mean_transfers(graph)
-    lengths = [len(readers) for readers in graph.consumers]
-    readers = np.array([v for row in graph.consumers for v in row], dtype=np.int64)
+    tensor, reader = graph.readings
     # Edges are sorted by producer and consumer.
     key = dag.sources * graph.nodes + dag.targets
-    edge = np.searchsorted(key, np.repeat(graph.producer, lengths) * graph.nodes + readers)
+    edge = np.searchsorted(key, graph.producer[tensor] * graph.nodes + reader)
     times = np.zeros(dag.edges, dtype=np.int64)
-    np.maximum.at(times, edge, np.repeat(moved, lengths))
+    np.maximum.at(times, edge, moved[tensor])
     return times
 
 
@@ -99,11 +90,6 @@ def favourite_children(graph: PlacementGraph, budget: Budget) -> IntArray:
     source: ``s_i + p_i + c_ij e_ij <= s_j``; of the edges that leave an operator, or enter it, all
     but one have e = 1. In the linear relaxation, the target is the favourite child if e < 1/2,
     which holds for at most one of these edges. Costs are means over the devices.
-
-    Raises
-    ------
-    UnsupportedError
-        If the time is up before the program is solved.
     """
     from scipy.sparse import csr_array, vstack
 
@@ -167,18 +153,9 @@ def minimum(
     """Return x that minimises ``cost x``.
 
     By HiGHS as scipy brings it: unlike highspy it gets along with other solvers in one process.
-
-    Parameters
-    ----------
-    at_most, equal
-        Pairs of a sparse matrix A and a vector b: ``A x <= b``, ``A x = b``.
-    bounds
-        Least and largest value of each x, shape (columns, 2).
-
-    Raises
-    ------
-    UnsupportedError
-        If the time is up before an optimum is found.
+    Pairs of a sparse matrix A and a vector b say ``A x <= b`` and ``A x = b``; the bounds, shape
+    (columns, 2), are the least and the largest value of each x. It raises `UnsupportedError` if the
+    time is up before.
     """
     from scipy.optimize import linprog
 

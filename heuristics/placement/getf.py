@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.heuristics.placement.baechi import minimum
-from boundmark.heuristics.placement.earliest_kernels import earliest_start
+from boundmark.heuristics.placement.greedy_kernels import earliest_start
 from boundmark.heuristics.placement.heft import mean_durations
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room
@@ -29,17 +29,8 @@ def run(
 ) -> None:
     """Report the placement, scheduled by longest paths and in the order found.
 
-    An operator that no device of its group supports may go anywhere.
-
-    Parameters
-    ----------
-    gamma
-        Speeds within a group differ by less than this factor, more than 1.
-
-    Raises
-    ------
-    UnsupportedError
-        If no room is found, or the linear program is not solved in time.
+    An operator that no device of its group supports may go anywhere. Speeds within a group differ
+    by less than `gamma`.
     """
     if not gamma > 1:
         raise InvalidInputError(f"gamma is {gamma}; expected more than 1.")
@@ -53,8 +44,8 @@ def run(
         is_allowed = np.where(in_group.any(axis=1)[:, None], in_group, graph.is_supported)
     best = PlacementIncumbent(instance, progress)
     duration = frozen(np.where(is_allowed, graph.duration, UNSUPPORTED))
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
-    earliest_start(best.arrays._replace(duration=duration), devices, starts)
+    few = best.arrays._replace(duration=duration)
+    devices, starts = earliest_start(few, np.full(instance.nodes, -1))
     best.evaluate_list_schedule(devices, -starts)
 
 
@@ -87,11 +78,6 @@ def assigned_groups(
     each after those before it, ``C_u + sum_d p_vd x_vd <= C_v <= T``, and a device runs for T at
     most. Of an operator, at least half is in its median group and faster ones; of these groups, it
     gets the one that is fastest altogether. Memory is a row per device.
-
-    Raises
-    ------
-    UnsupportedError
-        If the time is up before the program is solved.
     """
     shares = _shares(graph, budget)
     groups = int(group.max()) + 1

@@ -14,35 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.heuristics.incumbent import NO_COST
-from boundmark.heuristics.placement.arrays import PlacementArrays
-from boundmark.heuristics.placement.earliest_kernels import earliest_finish, least_rests
+from boundmark.heuristics.placement.greedy_kernels import earliest_finish, least_rests
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room, with_all_placed
-from boundmark.problems.arrays import IntArray
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
+from boundmark.problems.placement.compiled import PlacementArrays, time_to_end
 
 
-def mean_ranks(instance: PlacementInstance) -> IntArray:
+def mean_ranks(graph: PlacementGraph, arrays: PlacementArrays) -> IntArray:
     """Return the longest path from each operator to the end, shape (n,), rounded down.
 
     It consists of mean durations, over the devices that support the operator, and of mean times of
-    transfers, over all pairs of different devices ([HEFT02], Equation 8).
+    transfers, over all pairs of different devices ([HEFT02], Equation 8): as if there was one
+    device, from which tensors take so long to itself.
     """
-    graph = instance.graph
-    mean, moved = mean_durations(graph), mean_transfers(graph)
-    written: list[list[int]] = [[] for _ in range(graph.nodes)]
-    for tensor, producer in enumerate(graph.producer.tolist()):
-        written[producer].append(tensor)
-    rank = [0] * graph.nodes
-    for node in reversed(graph.dag.topological_order.tolist()):
-        after = (
-            int(moved[tensor]) + max(rank[reader] for reader in graph.consumers[tensor])
-            for tensor in written[node]
-        )
-        rank[node] = int(mean[node]) + max(after, default=0)
-    return np.array(rank, dtype=np.int64)
+    mean = arrays._replace(
+        duration=frozen(mean_durations(graph)[:, None]),
+        times=frozen(_mean_times(graph)[:, None, None]),
+    )
+    return time_to_end(mean, np.zeros(graph.nodes, dtype=np.int64))
 
 
 def by_rank(instance: PlacementInstance, ranks: IntArray) -> IntArray:
@@ -57,11 +50,10 @@ def run_heft(
 ) -> None:
     """Report the placement, scheduled by longest paths, by ranks and in the order found."""
     best = PlacementIncumbent(instance, progress)
-    ranks = mean_ranks(instance)
+    ranks = mean_ranks(instance.graph, best.arrays)
     sequence = by_rank(instance, ranks)
-    devices, starts = np.full((2, instance.nodes), -1, dtype=np.int64)
     handicap = np.zeros_like(instance.graph.duration)
-    earliest_finish(best.arrays, sequence, handicap, devices, starts)
+    devices, starts = earliest_finish(best.arrays, sequence, handicap)
     best.evaluate_list_schedule(devices, ranks, -starts)
 
 
@@ -74,8 +66,12 @@ def mean_durations(graph: PlacementGraph) -> IntArray:
 
 def mean_transfers(graph: PlacementGraph) -> IntArray:
     """Return the mean time of each tensor, over pairs of different devices, shape (T,)."""
+    return _mean_times(graph)[graph.size]
+
+
+def _mean_times(graph: PlacementGraph) -> IntArray:
     pairs = max(1, graph.devices * (graph.devices - 1))
-    return np.asarray((graph.times.sum(axis=(1, 2)) // pairs)[graph.size])
+    return np.asarray(graph.times.sum(axis=(1, 2)) // pairs)
 
 
 @leaving_room
@@ -88,13 +84,7 @@ def run_peft(
     trials: int,
     **params: Any,
 ) -> None:
-    """Report each better placement.
-
-    Raises
-    ------
-    UnsupportedError
-        If no placement is found for which the devices have room.
-    """
+    """Report each better placement."""
     best = PlacementIncumbent(instance, progress)
     generator = np.random.default_rng(seed)
     left_over = None
@@ -127,25 +117,17 @@ def looking_ahead(
     the rest.
 
     The first two placements have -1 where an operator has found no room; later ones without room
-    for all operators are left out.
-
-    Parameters
-    ----------
-    trials
-        How many times prices are drawn.
+    for all operators are left out. Prices are drawn `trials` times.
     """
     graph = instance.graph
-    sequences = (graph.dag.topological_order.copy(), by_rank(instance, mean_ranks(instance)))
+    sequences = (graph.dag.topological_order.copy(), by_rank(instance, mean_ranks(graph, arrays)))
     is_short = graph.memory.sum() > graph.capacity.min()
     for trial in range(-len(sequences), trials if is_short else 0):
         prices = _draw_prices(instance, generator) if trial >= 0 else np.zeros(graph.devices)
         charge = np.rint(graph.memory[:, None] * prices).astype(np.int64)
         handicap = charge + least_rests(arrays, charge)
-        devices, starts = np.full((2, graph.nodes), -1, dtype=np.int64)
-        found = earliest_finish(
-            arrays, sequences[trial % len(sequences)], handicap, devices, starts
-        )
-        if trial < 0 or found == graph.nodes:
+        devices, starts = earliest_finish(arrays, sequences[trial % len(sequences)], handicap)
+        if trial < 0 or devices.min() >= 0:
             yield devices, -starts
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
-from boundmark.heuristics.placement.arrays import placement_arrays
-from boundmark.heuristics.placement.room import ReservedInstance, with_all_placed
-from boundmark.heuristics.placement.simulation_kernels import simulate, time_to_end
+from boundmark.heuristics.placement.room import NO_ROOM, ReservedInstance, with_all_placed
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.compiled import Simulator
 from boundmark.problems.placement.feasibility import has_room_while_running, memory_held
 
 
@@ -31,49 +31,26 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
         whole = instance.whole if isinstance(instance, ReservedInstance) else None
         self._checked = whole or instance
         self._live = _most_at_once(self._checked.graph)
-        self.arrays = placement_arrays(instance)
+        self.simulator = Simulator(instance)
+        self.arrays = self.simulator.arrays
         self.priority: IntArray | None = None
-        self._starts = np.empty(instance.nodes, np.int64)
-        self._moves = np.empty((len(self.arrays.readers), 6), np.int64)
-
-    def simulate(self, devices: IntArray, priority: IntArray | None = None) -> int:
-        """Return the makespan of a placement by list scheduling.
-
-        Parameters
-        ----------
-        devices
-            Of each operator, shape (n,), with room for all of them.
-        priority
-            Of each operator, shape (n,); the larger, the more urgent. By default, the longest path
-            from its start to the end.
-        """
-        if priority is None:
-            priority = time_to_end(self.arrays, devices)
-        into = self._starts, self._moves
-        makespan, self._count = simulate(self.arrays, devices, priority, *into)
-        if makespan < 0:
-            # The priorities are too large for the kernel; only their order counts.
-            ranks = np.unique(priority, return_inverse=True)[1].astype(np.int64)
-            makespan, self._count = simulate(self.arrays, devices, ranks, *into)
-        return makespan
 
     def evaluate(self, devices: IntArray, priority: IntArray | None = None) -> int:
         """Return the makespan of a placement by list scheduling, and offer the schedule.
 
         Without room for what is live then, it is `NO_COST`, and nothing is offered.
         """
-        makespan = self.simulate(devices, priority)
+        makespan = self.simulator.makespan(devices, priority)
         if not self._has_room(devices):
             return NO_COST
-        if self.offer(makespan, lambda: self.scheduled(devices)):
+        if self.offer(makespan, lambda: self.simulator.schedule(devices)):
             self.priority = priority
         return makespan
 
-    def scheduled(self, devices: IntArray) -> PlacementSchedule:
-        """Return the schedule of the placement that was simulated last."""
-        rows = self._moves[: self._count, [0, 1, 5]]
-        by_key = np.lexsort((rows[:, 1], rows[:, 0]))
-        return PlacementSchedule(devices, self._starts, rows[by_key])
+    def require_solution(self) -> None:
+        """Raise `UnsupportedError` unless there is a placement."""
+        if self.cost == NO_COST:
+            raise UnsupportedError(NO_ROOM)
 
     def _has_room(self, devices: IntArray) -> bool:
         """Whether devices have room for the live tensors of the schedule simulated last."""
@@ -81,23 +58,13 @@ class PlacementIncumbent(Incumbent[PlacementSchedule]):
         if not graph.is_live or (memory_held(graph, devices) + self._live <= graph.capacity).all():
             return True
         transfers = self._checked.transfers
-        return has_room_while_running(graph, self.scheduled(devices), transfers)
+        return has_room_while_running(graph, self.simulator.schedule(devices), transfers)
 
     def evaluate_list_schedule(self, devices: IntArray, *priorities: IntArray) -> None:
         """Evaluate a placement with the default priority and with others.
 
         Where some operators have found no room, evaluate the placement that `with_all_placed` makes
         of it, with the default priority alone.
-
-        Parameters
-        ----------
-        devices
-            Of each operator, -1 where it has found no room, shape (n,).
-
-        Raises
-        ------
-        UnsupportedError
-            If no room is found for all operators.
         """
         if devices.min() < 0:
             self.evaluate(with_all_placed(self.instance, devices))

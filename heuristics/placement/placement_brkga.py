@@ -7,13 +7,12 @@ import numpy as np
 from boundmark.heuristics.evolution import Keys, evolve
 from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.room import NO_ROOM, leaving_room, with_room
-from boundmark.heuristics.placement.simulation_kernels import time_to_end
+from boundmark.heuristics.placement.room import leaving_room, with_room
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.compiled import time_to_end
 
 
 @leaving_room
@@ -27,13 +26,7 @@ def run(
     generations: int,
     **params: Any,
 ) -> None:
-    """Report each better placement, starting from those of the simple methods.
-
-    Raises
-    ------
-    UnsupportedError
-        If no placement is found for which the devices have room.
-    """
+    """Report each better placement, starting from those of the simple methods."""
     best = PlacementIncumbent(instance, progress)
     code = KeyCode(instance)
     initial = []
@@ -53,8 +46,7 @@ def run(
 
     evaluations = population * generations
     evolve(2 * instance.nodes, makespan, population, evaluations, seed, budget, initial)
-    if best.cost == NO_COST:
-        raise UnsupportedError(NO_ROOM)
+    best.require_solution()
 
 
 class KeyCode:

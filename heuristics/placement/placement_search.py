@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 
 from boundmark.heuristics.effort import Effort
-from boundmark.heuristics.incumbent import NO_COST
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.room import NO_ROOM, has_room, leaving_room
+from boundmark.heuristics.placement.room import has_room, leaving_room
 from boundmark.heuristics.placement.starts import constructed
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance
 from boundmark.problems.placement.feasibility import memory_held
@@ -111,21 +109,14 @@ def periods(kind: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class PlacementSearchSettings:
-    """Settings of `placement-search`.
+    """Settings of `placement-search`."""
 
-    Attributes
-    ----------
-    to_neighbour
-        Probability that a step moves one operator to the device of one that it shares a tensor
-        with, instead of a run of operators.
-    repeated
-        Probability that a step is made in all layers like its own.
-    copied
-        Probability that a step gives all layers the devices that a run of operators has in one.
-    """
-
+    # Probability that a step moves one operator to the device of one that it shares a tensor with,
+    # instead of a run of operators.
     to_neighbour: float = 0.4
+    # Probability that a step is made in all layers like its own.
     repeated: float = 0.5
+    # Probability that a step gives all layers the devices that a run of operators has in one.
     copied: float = 0.1
 
 
@@ -141,10 +132,7 @@ def moved(
 ) -> IntArray | None:
     """Return the placement after a random step, None if a device lacks support or room.
 
-    Parameters
-    ----------
-    repeats
-        Where layers are repeated; None to make each step in one place.
+    Steps are made in all layers like their own only where `repeats` says where these are.
     """
     graph = instance.graph
     changed = devices.copy()
@@ -218,10 +206,8 @@ def anneal(
 ) -> None:
     """Improve the best placement until the steps are used up or the budget ends.
 
-    Parameters
-    ----------
-    evaluations
-        Number of steps; 0 for as many as the budget allows. The cooling follows it or the clock.
+    There are so many steps as `evaluations` says, 0 for as many as the budget allows; the cooling
+    follows them or the clock.
     """
     effort, current_round = Effort(budget, evaluations or None), -1
     layers = Repeats(instance.graph)
@@ -260,7 +246,6 @@ def run(
             best.evaluate(devices, urgency)
         if budget.is_spent():
             return
-    if best.cost == NO_COST:
-        raise UnsupportedError(NO_ROOM)
+    best.require_solution()
     if instance.graph.devices > 1:
         anneal(instance, best, budget, evaluations, np.random.default_rng(seed))

@@ -17,7 +17,7 @@ from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
-from boundmark.problems.placement.feasibility import memory_held, peaks
+from boundmark.problems.placement.feasibility import PER_TENSOR, memory_held, peaks
 
 NO_ROOM = "no placement was found for which the devices have room."
 
@@ -35,12 +35,7 @@ def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None
     """Return a placement with support and room for all operators: the given one if it has both.
 
     Otherwise the largest operators stay; the others go, largest first, to the device with the most
-    room left that supports them. This may fail although such a placement exists.
-
-    Returns
-    -------
-    IntArray or None
-        Shape (n,); None if it fails.
+    room left that supports them. That may fail although such a placement exists; it is None then.
     """
     graph = instance.graph
     supported = graph.is_supported
@@ -65,13 +60,7 @@ def with_room(instance: PlacementInstance, devices: IntArray) -> IntArray | None
 
 
 def require_room(instance: PlacementInstance, devices: IntArray) -> IntArray:
-    """Return a placement with room, found greedily or else by an integer program.
-
-    Raises
-    ------
-    UnsupportedError
-        If both fail.
-    """
+    """Return a placement with room, found greedily or else by an integer program."""
     placed = with_room(instance, devices)
     if placed is None:
         placed = packed(instance, devices)
@@ -84,11 +73,6 @@ def with_all_placed(instance: PlacementInstance, devices: IntArray) -> IntArray:
     """Return a placement with room from one with -1 for operators that have found no room.
 
     Those go to their fastest devices first, then `require_room` moves operators.
-
-    Raises
-    ------
-    UnsupportedError
-        If no room is found.
     """
     graph = instance.graph
     largest = graph.duration.max() + 1
@@ -105,16 +89,8 @@ def packed(
 ) -> IntArray | None:
     """Return the placement with room that moves the fewest operators, shape (n,), None if unknown.
 
-    This is an integer program, solved by HiGHS as scipy brings it.
-
-    Parameters
-    ----------
-    devices
-        The preferred device of each operator, shape (n,).
-    most_columns
-        Largest program that is tried, in operators x devices.
-    most_seconds
-        Time limit of the solver.
+    This is an integer program, solved by HiGHS as scipy brings it. No program of more than
+    `most_columns`, operators x devices, is tried, and none for more than `most_seconds`.
     """
     graph = instance.graph
     n, span = graph.nodes, graph.devices
@@ -153,14 +129,9 @@ Run = Callable[..., None]
 
 @dataclass(frozen=True, eq=False)
 class ReservedInstance(PlacementInstance):
-    """An instance whose devices state less memory than they have.
+    """An instance whose devices state less memory than they have."""
 
-    Attributes
-    ----------
-    whole
-        The instance with all the memory, which schedules have to keep to.
-    """
-
+    # The instance with all the memory, which schedules have to keep to.
     whole: PlacementInstance | None = None
 
 
@@ -213,7 +184,7 @@ def most_live(graph: PlacementGraph) -> int:
     none = np.zeros((0, 3), dtype=np.int64)
     one_by_one = replace(graph, duration=frozen(np.ones_like(graph.duration)))
     return int(
-        peaks(one_by_one, PlacementSchedule(device, starts, none), is_shared=True)[0]
+        peaks(one_by_one, PlacementSchedule(device, starts, none), PER_TENSOR)[0]
         - graph.memory.sum()
     )
 

@@ -1,4 +1,4 @@
-"""Placements that follow a rule: `preferred-device`, `round-robin` and `random-devices`.
+"""Placements that follow a rule, on one device, in turn, or drawn.
 
 `preferred-device` models what OpenVINO's AUTO device does with a list of candidates, the first of
 which is preferred ("OpenVINO-CPU" and "OpenVINO-GPU" of [HSDAG24]): the whole model goes to the
@@ -7,16 +7,45 @@ GPU-only. AUTO answers the first requests from the processor while the other dev
 that is not modelled.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from boundmark.heuristics.incumbent import NO_COST
+from boundmark.heuristics.incumbent import NO_COST, Incumbent
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room, require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import has_room_while_running
+
+
+def run_single_device(
+    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
+) -> None:
+    """Report all operators one after the other, on each device that is better than those before."""
+    graph = instance.graph
+    fits = graph.is_supported.all(axis=0) & (graph.memory.sum() <= graph.capacity)
+    if not fits.any():
+        raise UnsupportedError("no device supports all operators and has room for them.")
+    best: Incumbent[PlacementSchedule] = Incumbent(progress)
+    for device in np.flatnonzero(fits).tolist():
+        schedule = _in_turn(graph, device)
+        if has_room_while_running(graph, schedule, instance.transfers):
+            best.offer(int(graph.duration[:, device].sum()), partial(_in_turn, graph, device))
+    if best.cost == NO_COST:
+        raise UnsupportedError("no device has room for all operators and what is live.")
+
+
+def _in_turn(graph: PlacementGraph, device: int) -> PlacementSchedule:
+    """Return the schedule of all operators on one device, in topological order."""
+    order = graph.dag.topological_order
+    ends = np.cumsum(graph.duration[order, device])
+    starts = np.empty(graph.nodes, dtype=np.int64)
+    starts[order] = ends - graph.duration[order, device]
+    nothing = np.empty((0, 3), dtype=np.int64)
+    return PlacementSchedule(np.full(graph.nodes, device), starts, nothing)
 
 
 @leaving_room
@@ -30,17 +59,7 @@ def run_preferred_device(
 ) -> None:
     """Report the whole model on the first device, in order of preference, that takes it.
 
-    Parameters
-    ----------
-    first
-        Number of the preferred device; the others follow by their numbers.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such device.
-    UnsupportedError
-        If no device supports all operators and has room for them.
+    The preferred one is `first`; the others follow by their numbers.
     """
     graph = instance.graph
     if not 0 <= first < graph.devices:

@@ -5,7 +5,7 @@ devices about the same; here, fast devices can be full and slow ones empty. That
 where memory is short and transfers are slow.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import permutations
 from typing import Any, TypeAlias
@@ -13,35 +13,23 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST
-from boundmark.heuristics.placement.arrays import PlacementArrays
 from boundmark.heuristics.placement.baechi import favourite_children, filled
-from boundmark.heuristics.placement.earliest_kernels import (
-    earliest_finish,
-    earliest_start,
-    favourites_first,
-)
+from boundmark.heuristics.placement.greedy_kernels import earliest_finish, earliest_start
 from boundmark.heuristics.placement.heft import by_rank, looking_ahead, mean_ranks
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import has_room, leaving_room, packed, with_room
 from boundmark.problems.arrays import IntArray, frozen
-from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import UNSUPPORTED, PlacementGraph, PlacementInstance
-from boundmark.problems.problem import Solution
+from boundmark.problems.placement.compiled import PlacementArrays, Simulator
 
 
 @leaving_room
 def run_fill_devices(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report the best over sequences of devices.
-
-    Raises
-    ------
-    UnsupportedError
-        If the operators have no room in any sequence.
-    """
+    """Report the best over sequences of devices."""
     best = PlacementIncumbent(instance, progress)
     for devices in filled_in_turn(instance):
         best.evaluate(devices)
@@ -73,11 +61,6 @@ def dealt_in_turn(
     Each device gets one segment in each round, with work in proportion to its speed. In an order by
     layers, devices have parts of all layers, and layers of recurrent models overlap. Operators
     without room move, if that helps.
-
-    Parameters
-    ----------
-    segments_per_device
-        Numbers of rounds to try.
     """
     graph = instance.graph
     order = graph.dag.topological_order
@@ -151,19 +134,19 @@ def _simple_starts(instance: PlacementInstance, arrays: PlacementArrays) -> Iter
     if placed is not None:
         yield placed, None
     for several in (filled_in_turn(instance), dealt_in_turn(instance)):
-        best = min(several, key=_makespan_in(instance), default=None)
+        best = min(several, key=Simulator(instance).makespan, default=None)
         if best is not None:
             yield best, None
     yield from (*_earliest_starts(graph, arrays), *_waiting(graph, arrays))
-    devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
-    sequence, handicap = by_rank(instance, mean_ranks(instance)), np.zeros_like(graph.duration)
-    if earliest_finish(arrays, sequence, handicap, devices, starts) == graph.nodes:
-        yield devices.copy(), -starts
+    sequence, handicap = by_rank(instance, mean_ranks(graph, arrays)), np.zeros_like(graph.duration)
+    devices, starts = earliest_finish(arrays, sequence, handicap)
+    if devices.min() >= 0:
+        yield devices, -starts
     # So many prices of memory are tried where it is short.
     price_trials = 50
     ahead = looking_ahead(instance, arrays, price_trials, np.random.default_rng(0))
     placements = (placed for placed, _ in ahead if placed.min() >= 0)
-    best = min(placements, key=_makespan_in(instance), default=None)
+    best = min(placements, key=Simulator(instance).makespan, default=None)
     if best is not None:
         yield best, None
 
@@ -175,9 +158,9 @@ def _earliest_starts(graph: PlacementGraph, arrays: PlacementArrays) -> Iterator
     for count in range(graph.devices, 1, -1):
         duration = graph.duration.copy()
         duration[:, fastest_first[count:]] = UNSUPPORTED
-        devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
         few = arrays._replace(duration=frozen(duration))
-        if earliest_start(few, devices, starts) == graph.nodes:
+        devices, starts = earliest_start(few, np.full(graph.nodes, -1))
+        if devices.min() >= 0:
             yield devices, -starts
 
 
@@ -188,21 +171,6 @@ def _waiting(graph: PlacementGraph, arrays: PlacementArrays) -> Iterator[Start]:
     """
     with suppress(UnsupportedError):
         favourite = favourite_children(graph, Budget(5.0))
-        devices, starts = np.empty((2, graph.nodes), dtype=np.int64)
-        if favourites_first(arrays, favourite, devices, starts) == graph.nodes:
+        devices, starts = earliest_start(arrays, favourite)
+        if devices.min() >= 0:
             yield devices, -starts
-
-
-class _Silent:
-    """Ignore all reports."""
-
-    def solution(self, solution: Solution) -> None:
-        pass
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        pass
-
-
-def _makespan_in(instance: PlacementInstance) -> Callable[[IntArray], int]:
-    """Return a function that simulates a placement."""
-    return PlacementIncumbent(instance, _Silent()).simulate

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.compiling import compiled, internal
 from boundmark.heuristics.incumbent import Incumbent
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.compiling import compiled, internal
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Progress
 from boundmark.problems.slicing import CHANNELS, SlicingInstance, SlicingPlan

@@ -5,7 +5,7 @@ from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph, placement_graph_of
-from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, noisy_makespans
+from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
 from boundmark.problems.placement.fusion import RULE_SETS
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
 from boundmark.problems.placement.instance import (
@@ -18,6 +18,7 @@ from boundmark.problems.placement.instance import (
     PlacementInstance,
 )
 from boundmark.problems.placement.schedule import NAMING, TABLE, PlacementSchedule
+from boundmark.problems.placement.simulation import noisy_makespans
 from boundmark.problems.problem import CostModel, Problem
 
 

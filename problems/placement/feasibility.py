@@ -1,4 +1,7 @@
-"""The constraints of a placement and its schedule ([MOIRAI24], Equations 4 to 8), memory and noise.
+"""The constraints of a placement and its schedule ([MOIRAI24], Equations 4 to 8), and memory.
+
+A device runs one operator, sends one tensor and receives one at a time, all three at once. What
+takes no time occupies nothing. `Work` says this once, for checks and for what makes schedules.
 
 Memory of devices while a schedule runs is that of parameters, and of tensors while they are live.
 With memory model `parameters+live`, a tensor takes memory of its producer's device from the
@@ -8,35 +11,27 @@ operator writes and nobody reads takes memory while the operator runs. What take
 memory.
 """
 
-import itertools
+import heapq
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.placement.graph import PlacementGraph, tensor_edges
-from boundmark.problems.placement.schedule import PlacementSchedule
-
-if TYPE_CHECKING:
-    from boundmark.problems.placement.instance import PlacementInstance
+from boundmark.problems.placement.schedule import PlacementSchedule, moves
 
 
-def peaks(graph: PlacementGraph, schedule: PlacementSchedule, *, is_shared: bool) -> IntArray:
-    """Return the most memory that each device has in use at any time, shape (D,).
-
-    Parameters
-    ----------
-    is_shared
-        Whether the consumers of a tensor on one device share its transfer.
-    """
+def peaks(graph: PlacementGraph, schedule: PlacementSchedule, transfers: str) -> IntArray:
+    """Return the most memory that each device has in use at any time, shape (D,)."""
     held = np.zeros(graph.devices, dtype=np.int64)
     np.add.at(held, schedule.devices, graph.memory)
     if not graph.is_live:
         return held
-    device, begin, end, taken = _spans(graph, schedule, is_shared=is_shared)
+    device, begin, end, taken = _spans(graph, schedule, transfers)
     counts = (begin < end) & (taken > 0)
     device, begin, end, taken = device[counts], begin[counts], end[counts], taken[counts]
     where, when = np.concatenate([device, device]), np.concatenate([begin, end])
@@ -50,7 +45,7 @@ def peaks(graph: PlacementGraph, schedule: PlacementSchedule, *, is_shared: bool
 
 
 def _spans(
-    graph: PlacementGraph, schedule: PlacementSchedule, *, is_shared: bool
+    graph: PlacementGraph, schedule: PlacementSchedule, transfers: str
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Return device, begin, end and size of all that is there for some time, four of one shape."""
     place, starts = schedule.devices, schedule.starts
@@ -62,11 +57,11 @@ def _spans(
     last = ends[graph.producer]
     np.maximum.at(last, tensor_of[is_local], ends[reader[is_local]])
     tensors, receivers, sent = schedule.transfers.T
-    targets = receivers if is_shared else place[receivers]
-    ticks = graph.times[graph.size[tensors], home[tensors], targets]
+    _, targets, ticks = moves(graph, schedule, transfers)
     np.maximum.at(last, tensors, sent + ticks)
     released = sent + ticks
     # Rows are sorted by tensor and receiver.
+    is_shared = transfers == PER_TENSOR
     width = graph.devices if is_shared else graph.nodes
     keys = tensors * width + receivers
     moved = ~is_local
@@ -87,8 +82,7 @@ def has_room_while_running(
     graph: PlacementGraph, schedule: PlacementSchedule, transfers: str
 ) -> bool:
     """Whether no device ever has more in use than its capacity."""
-    most = peaks(graph, schedule, is_shared=transfers == PER_TENSOR)
-    return bool((most <= graph.capacity).all())
+    return bool((peaks(graph, schedule, transfers) <= graph.capacity).all())
 
 
 def check_devices(graph: PlacementGraph, devices: IntArray) -> None:
@@ -149,6 +143,96 @@ def needed_transfers(
     return waiting
 
 
+class Work(NamedTuple):
+    """What a placement has to do: jobs, first the n operators and then the transfers."""
+
+    # Of each operator, shape (n,).
+    devices: IntArray
+    # The consumers that wait for each transfer (tensor, receiver), sorted.
+    moves: dict[tuple[int, int], list[int]]
+    # How long each job takes.
+    ticks: list[int]
+    # What nothing else may use while a job runs; nothing if it takes no time.
+    uses: list[tuple[str, ...]]
+    # The jobs that wait for each.
+    after: list[list[int]]
+
+    @classmethod
+    def of(cls, graph: PlacementGraph, devices: IntArray, transfers: str) -> "Work":
+        """Return the work of a placement, its devices of shape (n,)."""
+        place = devices.tolist()
+        moves = dict(sorted(needed_transfers(graph, devices, transfers).items()))
+        ticks = graph.duration[np.arange(graph.nodes), devices].tolist()
+        uses: list[tuple[str, ...]] = [(f"device {device} runs",) for device in place]
+        after: list[list[int]] = [[] for _ in range(graph.nodes + len(moves))]
+        for _, producer, consumer in tensor_edges(graph):
+            if place[producer] == place[consumer]:
+                after[producer].append(consumer)
+        for job, ((tensor, _), readers) in enumerate(moves.items(), graph.nodes):
+            producer = int(graph.producer[tensor])
+            source, target = place[producer], place[readers[0]]
+            ticks.append(int(graph.times[graph.size[tensor], source, target]))
+            uses.append((f"device {source} sends", f"device {target} receives"))
+            after[producer].append(job)
+            after[job] += readers
+        uses = [used if length else () for used, length in zip(uses, ticks, strict=True)]
+        return cls(devices, moves, ticks, uses, after)
+
+    def missing(self) -> list[int]:
+        """Return how often each job is waited for by others' ends."""
+        count = [0] * len(self.ticks)
+        for jobs in self.after:
+            for job in jobs:
+                count[job] += 1
+        return count
+
+    def sequence(self, turns: Sequence[float]) -> Iterator[int]:
+        """Yield the jobs by their turns, none before what it waits for."""
+        missing = self.missing()
+        ready = [(turn, job) for job, turn in enumerate(turns) if not missing[job]]
+        heapq.heapify(ready)
+        while ready:
+            job = heapq.heappop(ready)[1]
+            yield job
+            for other in self.after[job]:
+                missing[other] -= 1
+                if not missing[other]:
+                    heapq.heappush(ready, (turns[other], other))
+
+    def begins(
+        self,
+        sequence: Iterable[int],
+        ticks: Sequence[Any],
+        release: Sequence[Any],
+        latest: Callable[[Any, Any], Any] = max,
+    ) -> list[Any]:
+        """Return when jobs begin that come one after another, each as early as it can.
+
+        Times may be numbers, or arrays of several draws with `np.maximum` as their latest. No job
+        begins before its release.
+        """
+        begin, free = list(release), dict[str, Any]()
+        for job in sequence:
+            begin[job] = reduce(latest, (free.get(use, 0) for use in self.uses[job]), begin[job])
+            end = begin[job] + ticks[job]
+            free.update(dict.fromkeys(self.uses[job], end))
+            for other in self.after[job]:
+                begin[other] = latest(begin[other], end)
+        return begin
+
+    def schedule(self, begin: Sequence[int]) -> PlacementSchedule:
+        """Return the schedule in which jobs begin at these times."""
+        first = len(self.devices)
+        rows = [(*key, start) for key, start in zip(self.moves, begin[first:], strict=True)]
+        return PlacementSchedule(
+            self.devices, np.array(begin[:first]), np.array(rows, np.int64).reshape(-1, 3)
+        )
+
+    def in_order(self, turns: Sequence[float]) -> PlacementSchedule:
+        """Return the schedule in which jobs take their turns, each as early as it can."""
+        return self.schedule(self.begins(self.sequence(turns), self.ticks, [0] * len(self.ticks)))
+
+
 def check_schedule(graph: PlacementGraph, schedule: PlacementSchedule, transfers: str) -> int:
     """Return the makespan of a schedule that keeps all constraints.
 
@@ -158,115 +242,37 @@ def check_schedule(graph: PlacementGraph, schedule: PlacementSchedule, transfers
         If it does not, with the first one that it breaks.
     """
     check_devices(graph, schedule.devices)
-    place, start = schedule.devices.tolist(), schedule.starts.tolist()
-    ticks = graph.duration[np.arange(graph.nodes), schedule.devices].tolist()
-    if min(start) < 0:
-        raise InvalidInputError(f"an operator starts at {min(start)}; expected no start before 0.")
-    end = [begin + length for begin, length in zip(start, ticks, strict=True)]
-    waiting = needed_transfers(graph, schedule.devices, transfers)
-    rows = schedule.transfers.tolist()
-    if [(tensor, receiver) for tensor, receiver, _ in rows] != sorted(waiting):
+    work = Work.of(graph, schedule.devices, transfers)
+    begin = [*schedule.starts.tolist(), *schedule.transfers[:, 2].tolist()]
+    if min(begin[: graph.nodes]) < 0:
+        first = min(begin[: graph.nodes])
+        raise InvalidInputError(f"an operator starts at {first}; expected no start before 0.")
+    rows = schedule.transfers[:, :2].tolist()
+    if list(map(tuple, rows)) != list(work.moves):
         raise InvalidInputError(
-            f"the schedule's {len(rows)} transfers are not the {len(waiting)} that its devices "
+            f"the schedule's {len(rows)} transfers are not the {len(work.moves)} that its devices "
             f"need, {transfers} and sorted."
         )
-    for _, producer, consumer in tensor_edges(graph):
-        if place[producer] == place[consumer] and start[consumer] < end[producer]:
-            raise InvalidInputError(
-                f"operator {graph.names[consumer]!r} starts at {start[consumer]}, before operator "
-                f"{graph.names[producer]!r} ends at {end[producer]}."
-            )
-    uses: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for node, device in enumerate(place):
-        uses[f"device {device} runs two operators"].append((start[node], end[node]))
-    for tensor, receiver, begin in rows:
-        producer, consumers = int(graph.producer[tensor]), waiting[tensor, receiver]
-        source, target = place[producer], place[consumers[0]]
-        finish = begin + int(graph.times[graph.size[tensor], source, target])
-        if begin < end[producer] or finish > min(start[consumer] for consumer in consumers):
-            raise InvalidInputError(
-                f"tensor {tensor} is moved from {begin} to {finish}; expected it after its "
-                "producer and before its consumers."
-            )
-        uses[f"device {source} sends two tensors"].append((begin, finish))
-        uses[f"device {target} receives two tensors"].append((begin, finish))
-    for what, spans in uses.items():
-        _check_one_at_a_time(what, spans)
+    end = [start + length for start, length in zip(begin, work.ticks, strict=True)]
+    names = [f"operator {name!r}" for name in graph.names]
+    names += [f"the transfer of tensor {tensor} to {receiver}" for tensor, receiver in work.moves]
+    busy: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for job, others in enumerate(work.after):
+        for use in work.uses[job]:
+            busy[use].append((begin[job], end[job]))
+        for other in others:
+            if begin[other] < end[job]:
+                raise InvalidInputError(
+                    f"{names[other]} starts at {begin[other]}, before {names[job]} ends at "
+                    f"{end[job]}."
+                )
+    for use, spans in busy.items():
+        free = 0
+        for start, finish in sorted(spans):
+            if start < free:
+                what = "operators" if use.endswith("runs") else "tensors"
+                raise InvalidInputError(f"{use} two {what} at {start}; expected one at a time.")
+            free = finish
     if graph.is_live:
-        most = peaks(graph, schedule, is_shared=transfers == PER_TENSOR)
-        _check_room(graph, most, "operators and live tensors")
-    return int(max(end))
-
-
-def _check_one_at_a_time(what: str, spans: list[tuple[int, int]]) -> None:
-    """Refuse spans of positive length that overlap."""
-    free = 0
-    for begin, finish in sorted(span for span in spans if span[0] < span[1]):
-        if begin < free:
-            raise InvalidInputError(f"{what} at {begin}; expected one at a time.")
-        free = finish
-
-
-def noisy_makespans(
-    instance: "PlacementInstance", schedule: PlacementSchedule, noise: Noise
-) -> FloatArray:
-    """Return the makespan of a feasible schedule in each draw, shape (draws,).
-
-    Devices stay, and so do the orders in which each device runs operators, sends and receives.
-    Everything starts as soon as what it waits for has ended. An operator has a factor for each
-    device, a tensor one for all its transfers. Memory is not looked at.
-    """
-    graph, random = instance.graph, noise.generator()
-    place = schedule.devices
-    ticks = np.empty((noise.draws, graph.nodes + len(schedule.transfers)))
-    for device in range(graph.devices):
-        factors = noise.factors(random, graph.nodes)
-        here = np.flatnonzero(place == device)
-        ticks[:, here] = graph.duration[here, device] * factors[:, here]
-    tensors, receivers, _ = schedule.transfers.T
-    targets = receivers if instance.transfers == PER_TENSOR else place[receivers]
-    sources = place[graph.producer[tensors]]
-    moving = graph.times[graph.size[tensors], sources, targets]
-    ticks[:, graph.nodes :] = moving * noise.factors(random, len(graph.size))[:, tensors]
-    ends = np.zeros_like(ticks.T)
-    for event, before in _events(instance, schedule):
-        ready = ends[before].max(axis=0) if before else 0.0
-        ends[event] = ready + ticks[:, event]
-    return np.asarray(ends[: graph.nodes].max(axis=0))
-
-
-def _events(
-    instance: "PlacementInstance", schedule: PlacementSchedule
-) -> list[tuple[int, list[int]]]:
-    """Return operators, and transfers behind them, in an order of time; and what each waits for."""
-    graph, place = instance.graph, schedule.devices.tolist()
-    before: dict[int, list[int]] = defaultdict(list)
-    lines: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for _, producer, consumer in tensor_edges(graph):
-        if place[producer] == place[consumer]:
-            before[consumer].append(producer)
-    rank = np.empty(graph.nodes, dtype=np.int64)
-    rank[graph.dag.topological_order] = np.arange(graph.nodes)
-    lengths = graph.duration[np.arange(graph.nodes), schedule.devices].tolist()
-    keys = [
-        (start, start + length, 2 * int(rank[node]))
-        for node, (start, length) in enumerate(zip(schedule.starts.tolist(), lengths, strict=True))
-    ]
-    for node, device in enumerate(place):
-        lines["runs", device].append(node)
-    waiting = needed_transfers(graph, schedule.devices, instance.transfers)
-    for number, (tensor, receiver, start) in enumerate(schedule.transfers.tolist(), graph.nodes):
-        producer, consumers = int(graph.producer[tensor]), waiting[tensor, receiver]
-        source, target = place[producer], place[consumers[0]]
-        length = int(graph.times[graph.size[tensor], source, target])
-        # Where nothing takes time, a tensor is behind its producer and before its readers.
-        keys.append((start, start + length, 2 * int(rank[producer]) + 1))
-        before[number].append(producer)
-        for consumer in consumers:
-            before[consumer].append(number)
-        lines["sends", source].append(number)
-        lines["receives", target].append(number)
-    for line in lines.values():
-        for first, second in itertools.pairwise(sorted(line, key=keys.__getitem__)):
-            before[second].append(first)
-    return [(event, before[event]) for event in sorted(range(len(keys)), key=keys.__getitem__)]
+        _check_room(graph, peaks(graph, schedule, transfers), "operators and live tensors")
+    return int(max(end[: graph.nodes]))

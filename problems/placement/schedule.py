@@ -116,6 +116,16 @@ NAMING = Naming(
 )
 
 
+def moves(
+    graph: PlacementGraph, schedule: PlacementSchedule, transfers: str
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the sender, the receiver and the ticks of each transfer, three of shape (q,)."""
+    tensors, receivers, _ = schedule.transfers.T
+    sources = schedule.devices[graph.producer[tensors]]
+    targets = receivers if transfers == "per-tensor" else schedule.devices[receivers]
+    return sources, targets, graph.times[graph.size[tensors], sources, targets]
+
+
 def busy_ticks(graph: PlacementGraph, devices: IntArray) -> IntArray:
     """Return how long each device runs operators, shape (D,)."""
     busy = np.zeros(graph.devices, dtype=np.int64)
@@ -129,38 +139,22 @@ def idle_while_receiving(
     """Return for how long a device runs no operator and a tensor is on its way to it, in ticks."""
     graph = instance.graph
     here = np.flatnonzero(schedule.devices == device)
-    running = [
-        (begin, begin + ticks)
-        for begin, ticks in zip(
-            schedule.starts[here].tolist(), graph.duration[here, device].tolist(), strict=True
-        )
-    ]
-    tensors, _, starts = schedule.transfers.T
-    receiving = receivers(instance, schedule) == device
-    sources = schedule.devices[graph.producer[tensors]]
-    ticks = graph.times[graph.size[tensors], sources, device]
-    arriving = zip(starts[receiving].tolist(), ticks[receiving].tolist(), strict=True)
+    begins = schedule.starts[here].tolist()
+    running = list(zip(begins, graph.duration[here, device].tolist(), strict=True))
+    _, targets, ticks = moves(graph, schedule, instance.transfers)
+    arriving = np.stack([schedule.transfers[:, 2], ticks], axis=1)[targets == device].tolist()
     return sum(
-        length - sum(max(0, min(begin + length, y) - max(begin, x)) for x, y in running)
+        length - sum(max(0, min(begin + length, x + y) - max(begin, x)) for x, y in running)
         for begin, length in arriving
     )
-
-
-def receivers(instance: "PlacementInstance", schedule: PlacementSchedule) -> IntArray:
-    """Return the device that each transfer goes to, shape (q,)."""
-    targets = schedule.transfers[:, 1]
-    return targets if instance.transfers == "per-tensor" else schedule.devices[targets]
 
 
 def moved_ticks(
     instance: "PlacementInstance", schedule: PlacementSchedule
 ) -> tuple[IntArray, IntArray]:
     """Return how long each device sends, and receives; two of shape (D,)."""
-    graph, devices = instance.graph, schedule.devices
-    sent, received = np.zeros((2, graph.devices), dtype=np.int64)
-    tensors = schedule.transfers[:, 0]
-    sources, targets = devices[graph.producer[tensors]], receivers(instance, schedule)
-    ticks = graph.times[graph.size[tensors], sources, targets]
+    sent, received = np.zeros((2, instance.graph.devices), dtype=np.int64)
+    sources, targets, ticks = moves(instance.graph, schedule, instance.transfers)
     np.add.at(sent, sources, ticks)
     np.add.at(received, targets, ticks)
     return sent, received

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.schedule import moves
 from boundmark.reports.pages.page import Section
 from boundmark.reports.plots import COLOURS, Plot, hint, instance_plot
 from boundmark.reports.problem_report import ProblemResults, Tables
@@ -37,10 +38,8 @@ def schedule_spans(instance: PlacementInstance, schedule: PlacementSchedule) -> 
     """
     graph, devices = instance.graph, schedule.devices
     every = np.arange(graph.nodes)
-    tensors, receivers, begin = schedule.transfers.T
-    sources = devices[graph.producer[tensors]]
-    targets = receivers if instance.transfers == "per-tensor" else devices[receivers]
-    ticks = graph.times[graph.size[tensors], sources, targets]
+    tensors, _, begin = schedule.transfers.T
+    sources, targets, ticks = moves(graph, schedule, instance.transfers)
     written_by = [graph.names[v] for v in graph.producer[tensors]]
     parts = [
         (devices, RUN, schedule.starts, graph.duration[every, devices], list(graph.names)),

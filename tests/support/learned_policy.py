@@ -12,8 +12,7 @@ from recording import Recorder
 
 from boundmark.heuristics.placement.learned.graphs import colocated
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
-from boundmark.heuristics.placement.learned.learning import Evaluations
-from boundmark.heuristics.placement.learned.methods import prepare_jax
+from boundmark.heuristics.placement.learned.methods import Evaluations, prepare_jax
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
@@ -37,7 +36,7 @@ def tiny_agent(hidden: int = 4) -> Any:
 def encoder() -> tuple[Arrays, Arrays]:
     """Return embeddings and scores, and the same by dense matrices as printed (Equations 6, 7)."""
     agent = tiny_agent()
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
 
     parameters, nodes = agent.parameters, agent.sets.nodes
     state = policy.transform(parameters, agent.graph)
@@ -69,7 +68,7 @@ def pooling() -> tuple[np.ndarray, np.ndarray]:
     edges, and the other nodes are one that keeps edge 2.
     """
     agent = tiny_agent()
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
 
     nodes, high = agent.sets.nodes, agent.high
     embeddings = np.zeros((high, 4), dtype=np.float32)
@@ -97,7 +96,7 @@ def gradients() -> dict[str, tuple[float, float]]:
     import jax
 
     agent, graph, buffer = _buffer()
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
 
     parameters = {name: np.asarray(values) for name, values in agent.parameters.items()}
     slopes = jax.grad(policy.chained_loss)(parameters, graph, buffer)
@@ -124,7 +123,7 @@ def bias_gradient() -> tuple[np.ndarray, np.ndarray]:
     import jax
 
     agent, graph, buffer = _buffer()
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
 
     slopes = jax.grad(policy.chained_loss)(agent.parameters, graph, buffer)
     expected = np.zeros(2)
@@ -144,7 +143,7 @@ def bias_gradient() -> tuple[np.ndarray, np.ndarray]:
 def _buffer() -> tuple[Any, Any, Any]:
     """Return an agent, its graph and a buffer of three steps of a chain with different weights."""
     agent = tiny_agent(hidden=16)
-    from boundmark.heuristics.placement.learned import hsdag_policy as policy
+    from boundmark.heuristics.placement.learned import hsdag_training as policy
 
     parameters, rows = agent.parameters, []
     state = policy.transform(parameters, agent.graph)

@@ -7,9 +7,9 @@ the tree into a table, and a dynamic program that treats all stage counts of a p
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.compiling import INTEGERS, compiled, internal
 from boundmark.heuristics.pipeline.kernel_graph import GRAPH, Graph, kernel_graph
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import INTEGERS, compiled, internal
 from boundmark.problems.dag import Dag
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph

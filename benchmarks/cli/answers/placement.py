@@ -9,11 +9,9 @@ from rich.table import Table
 from boundmark.benchmarks.solving.answer import Answer
 from boundmark.benchmarks.solving.presentation import Loss, Presentation, tick_unit
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import printable
 from boundmark.problems.placement import PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import (
-    PER_TENSOR,
     check_devices,
     has_room_while_running,
     peaks,
@@ -23,7 +21,7 @@ from boundmark.problems.placement.schedule import (
     idle_while_receiving,
     moved_ticks,
 )
-from boundmark.problems.problem import Solution
+from boundmark.problems.placement.simulation import in_order
 from boundmark.reports.placement.drawings import draw_placement, schedule_spans
 from boundmark.reports.true_costs import source_of, total_accuracy
 
@@ -72,7 +70,7 @@ def device_columns(instance: PlacementInstance, schedule: PlacementSchedule) -> 
         "busy": busy_ticks(graph, schedule.devices),
         "sending": sent,
         "receiving": received,
-        "memory": peaks(graph, schedule, is_shared=instance.transfers == PER_TENSOR),
+        "memory": peaks(graph, schedule, instance.transfers),
         "capacity": graph.capacity,
     }
 
@@ -147,16 +145,6 @@ def _instance(answer: Answer) -> PlacementInstance:
     return instance
 
 
-class _Nobody:
-    """A progress that ignores reports."""
-
-    def solution(self, solution: Solution) -> None:
-        pass
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        pass
-
-
 def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementSchedule:
     """Return the schedule of a placement by the simulator that all heuristics use.
 
@@ -166,12 +154,12 @@ def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementS
         If a device does not support its operators or has no room for them.
     """
     # Imports what is compiled.
-    from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+    from boundmark.problems.placement.compiled import Simulator
 
     check_devices(instance.graph, devices)
-    incumbent = PlacementIncumbent(instance, _Nobody())
-    incumbent.simulate(devices.copy())
-    return incumbent.scheduled(devices)
+    simulator = Simulator(instance)
+    simulator.makespan(devices.copy())
+    return simulator.schedule(devices)
 
 
 def with_times(instance: PlacementInstance, schedule: PlacementSchedule) -> PlacementSchedule:
@@ -188,13 +176,11 @@ def unfused(
     better. What is between the operators of a chain is written and read then, so that this may be
     worse than the schedule given, and may have no room.
     """
-    from boundmark.bounds.placement.schedules import in_order
-
     assert instance.coarse is not None
     original = instance.with_parameters({"fusion": "none"})
     devices = instance.coarse.expanded_devices(schedule.devices)
     starts = schedule.starts[instance.coarse.chain_of].tolist()
-    in_turn = in_order(original, devices, dict(enumerate(map(float, starts))), {})
+    in_turn = in_order(original, devices, starts)
     candidates = [in_turn, list_scheduled(original, devices)]
     with_room = [
         one for one in candidates if has_room_while_running(original.graph, one, original.transfers)

@@ -22,13 +22,7 @@ def least(part: Part, pair: Pair) -> int:
 
 
 def least_ends(parts: Sequence[Part], duration: Durations, ticks: Ticks = least) -> list[list[int]]:
-    """Return, for each part, the least end of its first operator on each device.
-
-    Parameters
-    ----------
-    duration
-        Of each operator on each device.
-    """
+    """Return, for each part, the least end of its first operator on each device."""
     ends = [[0]]
     for part in parts[:-1]:
         ends.append(least_targets(part, duration, ends[-1], ticks))
@@ -107,11 +101,7 @@ def lowered(
     the other is lowered, all ways along the chain still take at least the bound. Of long chains,
     pairs are lowered from the beginning to the end, in one go. What several parts or pairs of
     devices share is left out or kept as a whole; where that leaves too many steps, it is lowered.
-
-    Parameters
-    ----------
-    most_steps
-        Steps of all searches up to which nothing that is shared is lowered.
+    With at most `most_steps` in all searches, nothing that is shared is lowered.
     """
     given, parts = parts, _copied(parts)
     names = _names(parts)
@@ -207,12 +197,8 @@ def payload(
 ) -> tuple[int, dict[str, Any]]:
     """Return a bound and its payload: the given bound, or a lower one that can be checked.
 
-    Parameters
-    ----------
-    bound
-        What the parts add up to.
-    most_steps
-        Of all searches, for a check in time; the checker has a limit of its own.
+    The parts add up to the given bound; all searches take at most `most_steps`, so that they are
+    checked in time, and no more than the checker allows.
     """
     limit = limits.MOST_SEARCH_STEPS // limits.step_price(len(instance.capacity))
     if most_steps is None or most_steps > limit:

@@ -36,15 +36,10 @@ WORK_BITS = 12
 
 @dataclass(frozen=True)
 class Chain:
-    """Operators in the order of the chain, without the ends of the schedule.
-
-    Attributes
-    ----------
-    work_kept
-        The least durations in the chain and its modules, as a fraction of all.
-    """
+    """Operators in the order of the chain, without the ends of the schedule."""
 
     operators: tuple[int, ...]
+    # The least durations in the chain and its modules, as a fraction of all.
     work_kept: float
 
 
@@ -53,17 +48,8 @@ def best_chain(
 ) -> Chain:
     """Return the chain with most work in modules small enough for a search.
 
-    Parameters
-    ----------
-    most_operators
-        Of a module; if there is no such chain, modules are of any size, see `_coarse_chain`.
-    well_searched
-        Operators of a module up to which all of its work counts.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are too many operators.
+    A module has at most `most_operators`; if there is no such chain, modules are of any size, see
+    `_coarse_chain`. All work of a module counts up to `well_searched` operators.
     """
     if graph.nodes > MOST_OPERATORS:
         raise UnsupportedError(
@@ -73,7 +59,7 @@ def best_chain(
     planes = [
         sum(1 << v for v, ticks in enumerate(work) if ticks >> bit & 1) for bit in range(WORK_BITS)
     ]
-    before, behind = _reached(graph)
+    before, behind = reached(graph)
     order = graph.dag.topological_order.tolist()
     beside = [graph.nodes - before[v].bit_count() - behind[v].bit_count() for v in order]
     limit = sorted(beside)[min(len(order), MOST_CANDIDATES) - 1]
@@ -183,7 +169,7 @@ def _weight(operators: int, planes: list[int]) -> int:
     return sum((operators & plane).bit_count() << bit for bit, plane in enumerate(planes))
 
 
-def _reached(graph: PlacementGraph) -> tuple[list[int], list[int]]:
+def reached(graph: PlacementGraph) -> tuple[list[int], list[int]]:
     """Return the ancestors and the descendants of each operator, as bits."""
     before, behind = [0] * graph.nodes, [0] * graph.nodes
     order = graph.dag.topological_order.tolist()

@@ -8,7 +8,10 @@ steps than the round before.
 import itertools
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
@@ -18,8 +21,8 @@ from boundmark.bounds.checker.placement.modules import tensors_written
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Network
 from boundmark.bounds.placement.assignment_load import AssignmentProgram, EqualOperators
 from boundmark.bounds.placement.interval_load import IntervalTicks, best_threshold
-from boundmark.bounds.placement.schedules import offer
 from boundmark.bounds.placement.series.certificate import (
+    Durations,
     least_ends,
     least_rests,
     payload,
@@ -28,10 +31,11 @@ from boundmark.bounds.placement.series.certificate import (
 )
 from boundmark.bounds.placement.series.chain import WELL_SEARCHED, best_chain
 from boundmark.bounds.placement.series.parts import Pair, Part, Proof, Shared
-from boundmark.bounds.placement.series.schedule import put_together
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
-from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement import PlacementInstance, PlacementSchedule
+from boundmark.problems.placement.feasibility import Work, has_room_while_running, memory_held
 from boundmark.problems.ticks import LARGEST_TOTAL
 
 KIND = "series/1"
@@ -49,27 +53,22 @@ TRIED_BELOW = 1
 # What a step takes the checker, in seconds of processor time.
 SECONDS_PER_STEP = 0.6e-6
 
+# Ticks of a pair of devices without a known schedule.
+UNKNOWN = 2**55
+
 
 @dataclass(frozen=True)
 class SeriesSettings:
-    """Settings of `series`: how far and in which order modules are searched.
+    """Settings of `series`: how far and in which order modules are searched."""
 
-    Attributes
-    ----------
-    limits
-        Steps of a search, round after round.
-    least_steps
-        Certificates of so few steps are worth a check even if the time is up.
-    well_searched
-        Operators of a module that a search mostly masters.
-    larger
-        The same for further chains, where the first one leaves something out and time is left. What
-        lies beside short modules may be inside of longer ones.
-    """
-
+    # Steps of a search, round after round.
     limits: tuple[int, ...] = (2**14, 2**17, 2**20, 2**24)
+    # Certificates of so few steps are worth a check even if the time is up.
     least_steps: int = 2**20
+    # Operators of a module that a search mostly masters.
     well_searched: int = WELL_SEARCHED
+    # The same for further chains, where the first one leaves something out and time is left. What
+    # lies beside short modules may be inside of longer ones.
     larger: tuple[int, ...] = (126,)
 
 
@@ -98,16 +97,6 @@ class ClosingIn:
     the modules on the shortest way are searched, for the devices that it has there, and then those
     on what is the shortest way by then. Few of all pairs are ever searched, and mostly the short
     ones, on which searches are fastest.
-
-    Attributes
-    ----------
-    checked_by
-        Until when certificates should be checked, if their checks begin as they are reported.
-    settled
-        Modules, by the identity of what is known of them, and pairs of devices of which all is
-        known, or nothing more in this round.
-    processor_started
-        Processor time when all this began.
     """
 
     instance: PlacementInstance
@@ -116,9 +105,13 @@ class ClosingIn:
     read: Instance
     network: Network
     parts: list[Part]
+    # Until when certificates should be checked, if their checks begin as they are reported.
     checked_by: Budget
     settings: SeriesSettings = SeriesSettings()
+    # Modules, by the identity of what is known of them, and pairs of devices of which all is known,
+    # or nothing more in this round.
     settled: set[tuple[int, Pair]] = field(default_factory=set)
+    # Processor time when all this began.
     processor_started: float = field(default_factory=time.process_time)
 
     @classmethod
@@ -236,8 +229,9 @@ class ClosingIn:
         """Report the joined schedule, and a certificate."""
         duration = self.network.duration
         schedule = put_together(self.instance, self.parts, duration)
-        if schedule is not None:
-            offer(self.best, self.instance, schedule)
+        transfers = self.instance.transfers
+        if schedule and has_room_while_running(self.instance.graph, schedule, transfers):
+            self.best.solution(schedule)
         bound = min(self.bound, self.best.objective)
         if bound > self.best.certified:
             proven, found = payload(self.read, self.parts, duration, int(bound), self._most_steps())
@@ -264,13 +258,7 @@ def run(
     known_cost: int = 0,
     settings: SeriesSettings = SeriesSettings(),
 ) -> None:
-    """Report certificates, and schedules joined from those of the modules.
-
-    Raises
-    ------
-    UnsupportedError
-        If the instance is too large for the checker.
-    """
+    """Report certificates, and schedules joined from those of the modules."""
     best = Best.before(instance, progress)
     if known_cost:
         best.objective = min(best.objective, known_cost)
@@ -285,3 +273,60 @@ def run(
         if [part.last for part in other.parts] != [part.last for part in closing.parts]:
             other.checked_by = budget
             other.run()
+
+
+def best_known(part: Part, pair: Pair) -> int:
+    """Return the ticks of a module's best schedule."""
+    found = part.best_ticks(pair)
+    return UNKNOWN if found is None else found
+
+
+def put_together(
+    instance: PlacementInstance, parts: Sequence[Part], duration: Durations
+) -> PlacementSchedule | None:
+    """Join the modules' best schedules, and insert the operators outside the modules.
+
+    It is None if there is a module without schedules, or the devices lack memory.
+    """
+    way = shortest_way(parts, duration, best_known)
+    devices = np.full(instance.nodes, -1, dtype=np.int64)
+    starts = [0] * instance.nodes
+    moves: dict[tuple[int, int], int] = {}
+    now = 0
+    for part, pair in zip(parts, way, strict=True):
+        schedule = part.best(pair)
+        if schedule is None or part.module is None:
+            return None
+        operators = part.operators
+        devices[operators] = schedule.devices
+        for operator, start in zip(operators, schedule.starts, strict=True):
+            if operator != part.first:
+                starts[operator] = now + start
+        for arc, device, start in schedule.moves:
+            receiver = device if part.module.is_shared else operators[part.module.target[arc]]
+            moves[int(part.module.tensor[arc]), receiver] = now + start
+        if part.last != OUTSIDE:
+            starts[part.last] = now + schedule.ticks
+            now = starts[part.last] + duration[part.last][pair[1]]
+    _place_others(instance, devices)
+    if (memory_held(instance.graph, devices) > instance.graph.capacity).any():
+        return None
+    # In the order of these times, or when others have ended if that is later.
+    work = Work.of(instance.graph, devices, instance.transfers)
+    known = [*starts, *(moves.get(move, 0) for move in work.moves)]
+    alone = work._replace(uses=[()] * len(known))
+    return work.in_order(alone.begins(alone.sequence(known), work.ticks, known))
+
+
+def _place_others(instance: PlacementInstance, devices: IntArray) -> None:
+    """Place operators outside all modules: on a neighbour's device, else on their fastest."""
+    graph = instance.graph
+    fastest = np.where(graph.is_supported, graph.duration, np.iinfo(np.int64).max).argmin(axis=1)
+    order = graph.dag.topological_order.tolist()
+    for v in [*reversed(order), *order]:
+        if devices[v] < 0:
+            near = [*graph.dag.consumers_of(v).tolist(), *graph.dag.producers_of(v).tolist()]
+            known = [devices[u] for u in near if devices[u] >= 0]
+            if known and graph.is_supported[v, known[0]]:
+                devices[v] = known[0]
+    devices[devices < 0] = fastest[devices < 0]

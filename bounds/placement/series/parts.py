@@ -22,21 +22,14 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class ModuleSchedule:
-    """A schedule of a module, from the end of its first operator on.
+    """A schedule of a module, from the end of its first operator on."""
 
-    Attributes
-    ----------
-    ticks
-        Until its last operator starts.
-    devices, starts
-        Of its operators, the ends among them.
-    moves
-        Arc, device of the receiver and start of each transfer.
-    """
-
+    # Until its last operator starts.
     ticks: int
+    # Of its operators, the ends among them.
     devices: tuple[int, ...]
     starts: tuple[int, ...]
+    # Arc, device of the receiver and start of each transfer.
     moves: tuple[tuple[int, int, int], ...]
 
     def exchanged(self, place: Sequence[int]) -> "ModuleSchedule":
@@ -59,23 +52,15 @@ class Proof:
 
 @dataclass
 class Known:
-    """Bounds of a module, by devices of its first and its last operator.
+    """Bounds of a module, by devices of its first and its last operator."""
 
-    Attributes
-    ----------
-    least
-        Proven ticks.
-    by_paths
-        What paths prove of them.
-    proofs
-        Of what is proven beyond that.
-    best
-        The shortest schedules found, of the first pair of devices of those that are alike.
-    """
-
+    # Proven ticks.
     least: dict[Pair, int]
+    # What paths prove of them.
     by_paths: dict[Pair, int]
+    # Of what is proven beyond that.
     proofs: dict[Pair, Proof] = field(default_factory=dict)
+    # The shortest schedules found, of the first pair of devices of those that are alike.
     best: dict[Pair, ModuleSchedule] = field(default_factory=dict)
 
     def copy(self) -> "Known":
@@ -89,20 +74,14 @@ Shared = dict[object, Known]
 
 @dataclass
 class Part:
-    """An interval of the chain.
-
-    Attributes
-    ----------
-    module
-        For searches; None if there are too many operators.
-    known
-        Shared by all parts with the same module.
-    """
+    """An interval of the chain."""
 
     first: int
     last: int
     body: list[int]
+    # Shared by all parts with the same module.
     known: Known
+    # For searches; None if there are too many operators.
     module: Module | None
     room: Scratch | None
 

@@ -26,17 +26,11 @@ from boundmark.problems.placement.graph import PlacementGraph
 
 @dataclass(frozen=True, eq=False)
 class ColocatedGraph:
-    """A graph whose nodes are sets of operators that are placed together.
+    """A graph whose nodes are sets of operators that are placed together."""
 
-    Attributes
-    ----------
-    set_of
-        The set of each of the n operators, shape (n,). Sets are numbered in topological order.
-    dag
-        Edges between the N sets.
-    """
-
+    # The set of each of the n operators, shape (n,). Sets are numbered in topological order.
     set_of: IntArray
+    # Edges between the N sets.
     dag: Dag
 
     @property
@@ -88,56 +82,37 @@ POSITION_WIDTH = 16
 
 @dataclass(frozen=True)
 class FeatureChoice:
-    """Switches for features of nodes: one per ablation of [HSDAG24], Table 3, and one more.
+    """Switches for features of nodes: one per ablation of [HSDAG24], Table 3, and one more."""
 
-    Attributes
-    ----------
-    types
-        Operator types.
-    structure
-        Degrees and fractal dimension: "graph structural features".
-    shapes
-        Output shapes.
-    positions
-        Position in topological order: "node ID".
-    """
-
+    # Operator types.
     types: bool = True
+    # Degrees and fractal dimension: "graph structural features".
     structure: bool = True
+    # Output shapes.
     shapes: bool = True
+    # Position in topological order: "node ID".
     positions: bool = True
 
 
 @dataclass(frozen=True)
 class FeatureLayout:
-    """The meaning of the columns of a feature matrix.
+    """The meaning of the columns of a feature matrix."""
 
-    Attributes
-    ----------
-    op_types
-        A column each; none if types are left out or not known.
-    in_degrees, out_degrees
-        A column for each number of producers and of consumers that occurs; none if left out.
-    rank
-        Columns for the extents of output shapes; 0 if left out or not known.
-    fractal
-        Whether there is a column for the fractal dimension.
-    positions
-        Columns for the position in topological order; 0 if left out.
-    raw_shapes
-        Whether extents are as they are, or their logarithms.
-    has_others
-        Whether types and degrees each have one more column, for all without a column of their own,
-        and extents beyond the rank are left out; otherwise graphs that have such are refused.
-    """
-
+    # A column each; none if types are left out or not known.
     op_types: tuple[str, ...]
+    # A column for each number of producers and of consumers that occurs; none if left out.
     in_degrees: tuple[int, ...]
     out_degrees: tuple[int, ...]
+    # Columns for the extents of output shapes; 0 if left out or not known.
     rank: int
+    # Whether there is a column for the fractal dimension.
     fractal: bool
+    # Columns for the position in topological order; 0 if left out.
     positions: int
+    # Whether extents are as they are, or their logarithms.
     raw_shapes: bool
+    # Whether types and degrees each have one more column, for all without a column of their own,
+    # and extents beyond the rank are left out; otherwise graphs that have such are refused.
     has_others: bool = False
 
     @property
@@ -216,11 +191,6 @@ def feature_matrix(
 
     The type of a set is the mean of its operators' (Appendix G), its shape that of its output.
     Features that a graph does not have are 0.
-
-    Raises
-    ------
-    InvalidInputError
-        If the graph has a type, degree or rank without a column, and there is none for others.
     """
     nodes = sets.nodes
     parts: list[npt.NDArray[Any]] = [np.zeros((nodes, 0))]
@@ -331,25 +301,17 @@ STEP = 32
 
 
 class GraphArrays(NamedTuple):
-    """Arrays of a graph with N nodes and m edges, padded to P nodes, Q edges and W features.
+    """Arrays of a graph with N nodes and m edges, padded to P nodes, Q edges and W features."""
 
-    Attributes
-    ----------
-    features
-        Shape (P, W).
-    is_node
-        1 for nodes, 0 for padding, shape (P,).
-    readers, read, weight
-        What graph convolution adds up: ``weight * row[read]`` to row `readers`, shape (Q + P,).
-    edges
-        Rows (source, target), shape (Q, 2).
-    """
-
+    # Shape (P, W).
     features: FloatTable
+    # 1 for nodes, 0 for padding, shape (P,).
     is_node: FloatTable
+    # What graph convolution adds up: ``weight * row[read]`` to row `readers`, shape (Q + P,).
     readers: IntArray
     read: IntArray
     weight: FloatTable
+    # Rows (source, target), shape (Q, 2).
     edges: IntArray
 
 

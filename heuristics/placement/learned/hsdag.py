@@ -38,52 +38,36 @@ from boundmark.problems.errors import InvalidInputError, quoted
 
 @dataclass(frozen=True)
 class HsdagSettings:
-    """Hyper-parameters of training ([HSDAG24], Table 6).
+    """Hyper-parameters of training ([HSDAG24], Table 6)."""
 
-    Attributes
-    ----------
-    evaluations
-        Most placements that are simulated; Table 6 has 100 episodes of 20.
-    steps
-        Placements between updates ("update_timestep").
-    updates
-        Updates with each of these batches ("K_epochs").
-    learning_rate
-        Of Adam.
-    hidden
-        Size of embeddings ("hidden_channel").
-    dropped_edges
-        Share of the edges that are left out, at random, when groups are formed ("dropout_network").
-    discount
-        Gamma of Equation 14, which the paper leaves open.
-    types, structure, shapes, positions
-        Which features nodes have.
-    raw_shapes
-        Whether extents of output shapes are features as they are, or their logarithms.
-    shared_columns
-        Whether features have columns for any graph, so that a policy can place others, or for
-        this one only; a loaded policy keeps its own.
-    load, save
-        Files to start from and to keep the policy in; empty for none.
-    train
-        Whether there are updates; otherwise a loaded policy places as it is.
-    """
-
+    # Most placements that are simulated; Table 6 has 100 episodes of 20.
     evaluations: int
+    # Placements between updates ("update_timestep").
     steps: int
+    # Updates with each of these batches ("K_epochs").
     updates: int
+    # Of Adam.
     learning_rate: float
+    # Size of embeddings ("hidden_channel").
     hidden: int
+    # Share of the edges that are left out, at random, when groups are formed ("dropout_network").
     dropped_edges: float
+    # Gamma of Equation 14, which the paper leaves open.
     discount: float
+    # Which features nodes have.
     types: bool
     structure: bool
     shapes: bool
     positions: bool
+    # Whether extents of output shapes are features as they are, or their logarithms.
     raw_shapes: bool
+    # Whether features have columns for any graph, so that a policy can place others, or for this
+    # one only; a loaded policy keeps its own.
     shared_columns: bool
+    # Files to start from and to keep the policy in; empty for none.
     load: str
     save: str
+    # Whether there are updates; otherwise a loaded policy places as it is.
     train: bool
 
     def __post_init__(self) -> None:
@@ -122,18 +106,12 @@ Scores = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Parse:
-    """A partition of the N nodes of a graph.
+    """A partition of the N nodes of a graph."""
 
-    Attributes
-    ----------
-    group_of
-        The group of each node, shape (N,): the assignment matrix of Equation 10, a number per row.
-        Groups are numbered as Algorithm 2 finds them, those with the highest score first.
-    kept
-        The edge that each node keeps, shape (N,); -1 for nodes without any.
-    """
-
+    # The group of each node, shape (N,): the assignment matrix of Equation 10, a number per row.
+    # Groups are numbered as Algorithm 2 finds them, those with the highest score first.
     group_of: IntArray
+    # The edge that each node keeps, shape (N,); -1 for nodes without any.
     kept: IntArray
 
     @property
@@ -148,14 +126,8 @@ def parse(nodes: int, edges: IntArray, scores: Scores) -> Parse:
     Every node keeps the edge to the neighbour with the highest score, whichever way the edge
     points, and the components of these edges are the groups. Stages 1 and 2 of Algorithm 2 find the
     same: from the best edge that is left, a group grows along kept edges until nothing is added.
-    Nodes without edges are groups of their own (stage 3).
-
-    Parameters
-    ----------
-    edges
-        Rows (source, target), shape (m, 2); those that were dropped are left out.
-    scores
-        Of each edge, in [0, 1], shape (m,). Of equal ones the first counts.
+    Nodes without edges are groups of their own (stage 3). Edges are rows (source, target), shape
+    (m, 2), without those that were dropped; of equal scores, in [0, 1], the first counts.
     """
     best = np.full(nodes, -1, dtype=np.int64)
     # The last one to be written stays, so the best one comes last.
@@ -192,33 +164,19 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A trained policy.
+    """A trained policy."""
 
-    Attributes
-    ----------
-    policy
-        Name of the kind of policy, e.g. ``"hsdag"``.
-    devices
-        Number of devices that it chooses among, in the order of the instance.
-    layout
-        The columns of the features that it reads.
-    parameters
-        Arrays by name.
-    """
-
+    # Name of the kind of policy, e.g. ``"hsdag"``.
     policy: str
+    # Number of devices that it chooses among, in the order of the instance.
     devices: int
+    # The columns of the features that it reads.
     layout: FeatureLayout
+    # Arrays by name.
     parameters: Mapping[str, npt.NDArray[np.float32]]
 
     def save(self, path: Path) -> None:
-        """Write the file, a ZIP archive of NumPy arrays.
-
-        Raises
-        ------
-        InvalidInputError
-            If it cannot be written.
-        """
+        """Write the file, a ZIP archive of NumPy arrays."""
         head = {
             "format": CHECKPOINT_FORMAT,
             "policy": self.policy,
@@ -233,13 +191,7 @@ class Checkpoint:
             raise InvalidInputError(f"{path}: the policy cannot be written: {error}.") from error
 
     def require(self, policy: str, devices: int) -> None:
-        """Check the kind of policy and the number of devices.
-
-        Raises
-        ------
-        InvalidInputError
-            If not.
-        """
+        """Check the kind of policy and the number of devices."""
         if self.policy != policy:
             raise InvalidInputError(
                 f"the checkpoint holds a policy of {self.policy!r}; expected one of {policy!r}."
@@ -252,13 +204,7 @@ class Checkpoint:
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint that `Checkpoint.save` wrote.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read, or is not what it should be.
-    """
+    """Read a checkpoint that `Checkpoint.save` wrote."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

@@ -1,12 +1,22 @@
-"""HSDAG's policy on one graph, and its training as printed. Needs JAX."""
+"""HSDAG's policy as functions of its parameters, and its training ([HSDAG24]). Needs JAX.
+
+`transformed` maps features to embeddings, `observed` is the encoder with the scores of edges, and
+`judged` pools the groups that host code parses from the scores and scores devices for each
+(Sections 2.4 and 2.5).
+
+Parsing has no gradient. The paper does not say how scores are trained then; here a node counts in
+its group by the score of the edge that it keeps, so that the placement depends on scores smoothly.
+"""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from boundmark.heuristics.placement.learned import hsdag_policy as policy
 from boundmark.heuristics.placement.learned.graphs import (
+    GraphArrays,
     colocated,
     feature_matrix,
     graph_arrays,
@@ -20,21 +30,126 @@ from boundmark.heuristics.placement.learned.hsdag import (
     load_checkpoint,
     parse,
 )
-from boundmark.heuristics.placement.learned.learning import (
+from boundmark.heuristics.placement.learned.methods import (
     Evaluations,
     allowed_devices,
     drawn,
     likeliest,
 )
 from boundmark.heuristics.placement.learned.neural_layers import (
+    NEVER,
+    Array,
     Parameters,
     adam_state,
+    added_up,
+    initial_layers,
+    log_likelihood,
     parameters_of,
+    perceptron,
+    updating,
 )
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.placement import PlacementInstance
 
 NAME = "hsdag"
+
+
+class Buffer(NamedTuple):
+    """The x steps of a buffer, with all that the loss needs."""
+
+    # Embeddings before the encoder, shape (x, P, hidden). The first is not read: it depends on
+    # parameters.
+    state: Array
+    # The edge that each node keeps, -1 without one, shape (x, P).
+    kept: Array
+    # Group of each node, shape (x, P).
+    group_of: Array
+    # Whether a group can be on a device, shape (x, P, D).
+    is_allowed: Array
+    # Device of each group, shape (x, P).
+    chosen: Array
+    # 1 for groups, 0 behind the last one, shape (x, P).
+    is_group: Array
+    # Of the logarithm of each step's probability, shape (x,).
+    weight: Array
+
+
+def initial_parameters(
+    features: int, devices: int, hidden: int, generator: np.random.Generator
+) -> Parameters:
+    """Return initial parameters: two layers of each sort, as in Table 6."""
+    return {
+        **initial_layers("transform", (features, hidden, hidden), generator),
+        **initial_layers("convolve", (hidden, hidden, hidden), generator),
+        **initial_layers("score", (hidden, hidden, 1), generator),
+        **initial_layers("place", (hidden, hidden, devices), generator),
+    }
+
+
+def transformed(parameters: Parameters, graph: GraphArrays) -> Array:
+    """Return the embeddings of nodes before the encoder, shape (P, hidden)."""
+    return perceptron(parameters, "transform", graph.features, ends_active=True)
+
+
+def observed(parameters: Parameters, graph: GraphArrays, state: Array) -> tuple[Array, Array]:
+    """Return embeddings Z, shape (P, hidden), and scores of edges, shape (Q,) (Equations 6, 7)."""
+    rows = state
+    for layer in ("0", "1"):
+        rows = rows @ parameters[f"convolve.{layer}.weights"]
+        moved = rows[graph.read] * graph.weight[:, None]
+        rows = added_up(moved, graph.readers, len(graph.is_node))
+        rows = jax.nn.relu(rows + parameters[f"convolve.{layer}.bias"])
+    return rows, jax.nn.sigmoid(affinities(parameters, graph, rows))[:, 0]
+
+
+def affinities(parameters: Parameters, graph: GraphArrays, embeddings: Array) -> Array:
+    """Return the scores of edges before the sigmoid, shape (Q, 1)."""
+    pairs = embeddings[graph.edges[:, 0]] * embeddings[graph.edges[:, 1]]
+    return perceptron(parameters, "score", pairs, ends_active=False)
+
+
+def judged(
+    parameters: Parameters,
+    graph: GraphArrays,
+    embeddings: Array,
+    scores: Array,
+    kept: Array,
+    group_of: Array,
+    is_allowed: Array,
+) -> tuple[Array, Array]:
+    """Return logits of devices for each group, shape (P, D), and the next state, shape (P, hidden).
+
+    The next state adds a group's embedding to each of its nodes' (Algorithm 1, line 10). A group's
+    is the mean of its nodes' weighted embeddings, not their sum: twenty steps of sums overflow.
+    """
+    share = jnp.where(kept >= 0, scores[kept], 1.0) * graph.is_node
+    count = len(graph.is_node)
+    nodes = jnp.maximum(added_up(graph.is_node, group_of, count), 1)
+    pooled = added_up(embeddings * share[:, None], group_of, count) / nodes[:, None]
+    logits = perceptron(parameters, "place", pooled, ends_active=False)
+    return jnp.where(is_allowed, logits, NEVER), embeddings + pooled[group_of]
+
+
+def chained_loss(parameters: Parameters, graph: GraphArrays, buffer: Buffer) -> Array:
+    """Return minus the weighted sum of log probabilities of steps in a chain (Equation 14)."""
+    states = jnp.asarray(buffer.state).at[0].set(transformed(parameters, graph))
+
+    def step(
+        state: Array, kept: Array, group_of: Array, allowed: Array, chosen: Array, is_group: Array
+    ) -> Array:
+        embeddings, scores = observed(parameters, graph, state)
+        logits, _ = judged(parameters, graph, embeddings, scores, kept, group_of, allowed)
+        return log_likelihood(logits, chosen, is_group)
+
+    logs = jax.vmap(step)(states, *buffer[1:6])
+    return -(logs * buffer.weight).sum()
+
+
+# Compiled once for each size of a graph.
+transform = jax.jit(transformed)
+observe = jax.jit(observed)
+judge = jax.jit(judged)
+chained_update = updating(chained_loss)
 
 
 class Agent:
@@ -76,7 +191,7 @@ class Agent:
         first = (
             given.parameters
             if given
-            else policy.initial_parameters(
+            else initial_parameters(
                 self.graph.features.shape[1], self.devices, settings.hidden, generator
             )
         )
@@ -128,12 +243,10 @@ class Agent:
     def greedy(self) -> IntArray:
         """Return the likeliest placement, a device for each operator, shape (n,)."""
         parameters = self.parameters
-        state = policy.transform(parameters, self.graph)
-        embeddings, scores = policy.observe(parameters, self.graph, state)
+        state = transform(parameters, self.graph)
+        embeddings, scores = observe(parameters, self.graph, state)
         kept, group_of, allowed = self.padded(self.parsed(scores, explores=False))
-        logits, _ = policy.judge(
-            parameters, self.graph, embeddings, scores, kept, group_of, allowed
-        )
+        logits, _ = judge(parameters, self.graph, embeddings, scores, kept, group_of, allowed)
         return self.operators(likeliest(np.asarray(logits)), group_of)
 
 
@@ -152,10 +265,10 @@ def train_as_printed(agent: Agent, evaluations: Evaluations) -> None:
         first = first or float(latencies[0])
         reward = np.where(np.isfinite(latencies), first / latencies, 0.0) if first else latencies
         weight = discounted(np.nan_to_num(reward), agent.settings.discount)
-        columns = policy.Buffer._make(map(np.stack, zip(*steps, strict=True)))
+        columns = Buffer._make(map(np.stack, zip(*steps, strict=True)))
         buffer = columns._replace(weight=weight.astype(np.float32))
         for _ in range(agent.settings.updates):
-            agent.moments = policy.chained_update(
+            agent.moments = chained_update(
                 agent.moments, agent.updates, agent.settings.learning_rate, agent.graph, buffer
             )
             agent.updates += 1
@@ -170,25 +283,25 @@ def discounted(rewards: Any, discount: float) -> Any:
     return rewards * discount ** np.arange(1, len(rewards) + 1)
 
 
-def episode(agent: Agent, evaluations: Evaluations) -> list[policy.Buffer]:
+def episode(agent: Agent, evaluations: Evaluations) -> list[Buffer]:
     """Return the steps of an episode from the first state on, fewer if evaluations run out.
 
     Each is a buffer's row, with its latency in the weight's place.
     """
     parameters, steps = agent.parameters, []
-    state = policy.transform(parameters, agent.graph)
+    state = transform(parameters, agent.graph)
     for _ in range(agent.settings.steps):
         if not evaluations.left:
             break
-        embeddings, scores = policy.observe(parameters, agent.graph, state)
+        embeddings, scores = observe(parameters, agent.graph, state)
         groups = agent.parsed(scores)
         kept, group_of, allowed = agent.padded(groups)
-        logits, following = policy.judge(
+        logits, following = judge(
             parameters, agent.graph, embeddings, scores, kept, group_of, allowed
         )
         chosen = agent.draw(logits)
         latency = evaluations.latency(agent.operators(chosen, group_of))
         is_group = (np.arange(agent.high) < groups.groups).astype(np.float32)
-        steps.append(policy.Buffer(state, kept, group_of, allowed, chosen, is_group, latency))
+        steps.append(Buffer(state, kept, group_of, allowed, chosen, is_group, latency))
         state = following
     return steps

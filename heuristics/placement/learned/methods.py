@@ -1,4 +1,4 @@
-"""The learned methods, and `random-sets`, with which they are compared.
+"""The learned methods, `random-sets`, with which they are compared, and what they share.
 
 JAX is set up before any module that needs it is imported.
 """
@@ -9,14 +9,113 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.learned.graphs import colocated
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
-from boundmark.heuristics.placement.learned.learning import Evaluations, allowed_devices
-from boundmark.heuristics.placement.room import leaving_room
+from boundmark.heuristics.placement.room import leaving_room, with_room
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError, extra_with
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
+
+
+class Evaluations:
+    """Simulate placements as long as there are evaluations and time left.
+
+    Attributes
+    ----------
+    best
+        The best placement so far, which reports every improvement.
+    done
+        Number of evaluations; placements without room count, too.
+    """
+
+    def __init__(
+        self, instance: PlacementInstance, budget: Budget, progress: Progress, most: int
+    ) -> None:
+        self.instance = instance
+        self.best = PlacementIncumbent(instance, progress)
+        self.done = 0
+        self._budget = budget
+        self._most = most
+
+    @property
+    def left(self) -> int:
+        """Number of evaluations left; 0 if the time is up."""
+        return 0 if self._budget.is_spent() else max(0, self._most - self.done)
+
+    def latency(self, devices: IntArray) -> float:
+        """Return the makespan of a placement in ticks, infinite if no room is found for it.
+
+        Operators that a device does not support or has no room for move, as for other heuristics.
+        """
+        self.done += 1
+        placed = with_room(self.instance, np.asarray(devices, dtype=np.int64))
+        return float("inf") if placed is None else float(self.best.evaluate(placed))
+
+
+Logits = npt.NDArray[np.float32]
+
+
+def drawn(logits: Logits, generator: np.random.Generator) -> IntArray:
+    """Return a choice for each row of logits with the probabilities of their softmax."""
+    # The largest of logits with Gumbel noise.
+    noise = generator.gumbel(size=logits.shape)
+    return np.asarray((logits + noise).argmax(axis=-1), dtype=np.int64)
+
+
+def likeliest(logits: Logits) -> IntArray:
+    """Return the choice with the largest logit of each row, shape (...)."""
+    return np.asarray(logits.argmax(axis=-1), dtype=np.int64)
+
+
+def allowed_devices(
+    is_supported: npt.NDArray[np.bool_], group_of: IntArray, groups: int
+) -> npt.NDArray[np.bool_]:
+    """Return which devices support all operators of a group, shape (groups, D).
+
+    A group without any is allowed everywhere; those of its operators that have to then move.
+    """
+    allowed = np.ones((groups, is_supported.shape[1]), dtype=bool)
+    np.logical_and.at(allowed, group_of, is_supported)
+    allowed[~allowed.any(axis=1)] = True
+    return allowed
+
+
+Row = npt.NDArray[np.float64]
+
+
+class MovingAverage:
+    """Subtract an exponential moving average from rewards and divide by their spread.
+
+    The spread is the moving average of absolute differences, so that rewards of any unit train
+    alike.
+    """
+
+    def __init__(self, decay: float = 0.9) -> None:
+        self._decay = decay
+        self._mean: Row | None = None
+        self._spread = 0.0
+
+    def advantages(self, rewards: Row) -> Row:
+        """Return the advantages of rewards, shape (b,); update the average with their mean."""
+        return self.differences(rewards, np.full(len(rewards), rewards.mean()))
+
+    def differences(self, rewards: Row, expected: Row) -> Row:
+        """Subtract the moving average from rewards, entry by entry, and divide by the spread.
+
+        Expected values, entry by entry, update the average.
+        """
+        if self._mean is None:
+            self._mean = expected
+            self._spread = float(np.abs(rewards - expected).mean())
+        difference = rewards - self._mean
+        spread = float(np.abs(difference).mean())
+        self._spread = self._decay * self._spread + (1 - self._decay) * spread
+        self._mean = self._decay * self._mean + (1 - self._decay) * expected
+        return np.asarray(difference / max(self._spread, 1e-9))
 
 
 @leaving_room
@@ -32,11 +131,6 @@ def run_random_sets(
 
     Learned methods are to be compared with chance on equal terms: as many placements, of the same
     sets.
-
-    Raises
-    ------
-    UnsupportedError
-        If no placement is found for which the devices have room.
     """
     sets = colocated(instance.graph.dag)
     allowed = allowed_devices(instance.graph.is_supported, sets.set_of, sets.nodes)
@@ -46,22 +140,14 @@ def run_random_sets(
         # The largest of random keys, of devices that support the set.
         keys = np.where(allowed, generator.random(allowed.shape), -1.0)
         evaluations.latency(keys.argmax(axis=1)[sets.set_of])
-    evaluations.require_solution()
+    evaluations.best.require_solution()
 
 
 @leaving_room
 def run_hsdag(
     instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
-    """Report each better placement of training, from a checkpoint and into one if these are named.
-
-    Raises
-    ------
-    UnsupportedError
-        As `learn` does.
-    InvalidInputError
-        If a parameter or the checkpoint is not what it should be.
-    """
+    """Report each better placement of training, from and into checkpoints if they are named."""
     settings = HsdagSettings.of(params)
 
     def train_agent(evaluations: Evaluations) -> None:
@@ -71,7 +157,7 @@ def run_hsdag(
         if settings.load:
             evaluations.latency(agent.greedy())
         training.train_as_printed(agent, evaluations)
-        evaluations.require_solution()
+        evaluations.best.require_solution()
         agent.save()
 
     learn(instance, budget, progress, settings.evaluations, train_agent)
@@ -84,8 +170,6 @@ def run_placeto(
     seed: int,
     progress: Progress,
     evaluations: int,
-    hidden: int,
-    learning_rate: float,
     **params: Any,
 ) -> None:
     """Report each better placement of training; raises as `learn` does."""
@@ -93,7 +177,7 @@ def run_placeto(
     def train_policy(counted: Evaluations) -> None:
         from boundmark.heuristics.placement.learned.placeto import train
 
-        train(instance, counted, np.random.default_rng(seed), hidden, learning_rate)
+        train(instance, counted, np.random.default_rng(seed), **params)
 
     learn(instance, budget, progress, evaluations, train_policy)
 
@@ -105,9 +189,6 @@ def run_rnn_seq2seq(
     seed: int,
     progress: Progress,
     evaluations: int,
-    steps: int,
-    hidden: int,
-    learning_rate: float,
     **params: Any,
 ) -> None:
     """Report each better placement of training; raises as `learn` does."""
@@ -115,7 +196,7 @@ def run_rnn_seq2seq(
     def train_policy(counted: Evaluations) -> None:
         from boundmark.heuristics.placement.learned.rnn_seq2seq import train
 
-        train(instance, counted, np.random.default_rng(seed), steps, hidden, learning_rate)
+        train(instance, counted, np.random.default_rng(seed), **params)
 
     learn(instance, budget, progress, evaluations, train_policy)
 
@@ -129,17 +210,7 @@ def learn(
 ) -> None:
     """Train with at most `most` evaluations, and report each better placement.
 
-    Parameters
-    ----------
-    train
-        Is called when JAX is ready to be imported, and not if there is one device only.
-
-    Raises
-    ------
-    UnsupportedError
-        If JAX is not installed, or no placement is found for which the devices have room.
-    MemoryError
-        If the memory limit is too small for the network on this graph.
+    `train` is called when JAX is ready to be imported, and not if there is one device only.
     """
     evaluations = Evaluations(instance, budget, progress, most)
     if instance.graph.devices == 1:
@@ -153,17 +224,11 @@ def learn(
             if "Out of memory allocating" not in str(error):
                 raise
             raise MemoryError(str(error)) from error
-    evaluations.require_solution()
+    evaluations.best.require_solution()
 
 
 def prepare_jax(threads: int) -> None:
-    """Set up JAX before it is imported; call this before importing a module that needs it.
-
-    Raises
-    ------
-    UnsupportedError
-        If it is not installed.
-    """
+    """Set up JAX before it is imported; call this before importing a module that needs it."""
     if importlib.util.find_spec("jax") is None:
         raise UnsupportedError(f"jax is not installed{extra_with('jax')}.")
     if threads == 1:

@@ -56,14 +56,7 @@ def added_up(rows: Array, into: Array, count: int) -> Array:
 def log_likelihood(logits: Array, chosen: Array, counts: Array) -> Array:
     """Return the log probability of the choices in the rows that count.
 
-    Parameters
-    ----------
-    logits
-        Shape (rows, D).
-    chosen
-        Shape (rows,).
-    counts
-        1 for rows that count, 0 for others, shape (rows,).
+    Logits have the shape (rows, D); `counts` is 1 for rows that count and 0 for others.
     """
     logs = jax.nn.log_softmax(logits)
     return (jnp.take_along_axis(logs, chosen[:, None], axis=1)[:, 0] * counts).sum()

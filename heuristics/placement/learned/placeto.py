@@ -21,7 +21,7 @@ from boundmark.heuristics.placement.learned.graphs import (
     colocated,
     padded,
 )
-from boundmark.heuristics.placement.learned.learning import (
+from boundmark.heuristics.placement.learned.methods import (
     Evaluations,
     MovingAverage,
     allowed_devices,
@@ -56,53 +56,34 @@ NO_ROOM = 2.0
 
 
 class PlacetoArrays(NamedTuple):
-    """A graph with N sets and m edges, padded to P sets and Q edges.
+    """A graph with N sets and m edges, padded to P sets and Q edges."""
 
-    Attributes
-    ----------
-    costs
-        Logarithms of ticks, see `set_costs`, shape (P, F).
-    is_edge
-        1 for edges, 0 for padding, shape (Q,).
-    edges
-        Rows (source, target), shape (Q, 2).
-    is_set
-        1 for sets, 0 for padding, shape (P,).
-    after
-        For each set 1 for its descendants, shape (P, P).
-    is_allowed
-        Whether each device may have each set, shape (P, D).
-    """
-
+    # Logarithms of ticks, see `set_costs`, shape (P, F).
     costs: Array
+    # 1 for edges, 0 for padding, shape (Q,).
     is_edge: Array
+    # Rows (source, target), shape (Q, 2).
     edges: Array
+    # 1 for sets, 0 for padding, shape (P,).
     is_set: Array
+    # For each set 1 for its descendants, shape (P, P).
     after: Array
+    # Whether each device may have each set, shape (P, D).
     is_allowed: Array
 
 
 class Turns(NamedTuple):
-    """Turns of an episode, T of them.
+    """Turns of an episode, T of them."""
 
-    Attributes
-    ----------
-    placement
-        Device of each set before a turn, shape (T, P).
-    turn
-        The set whose turn it is, shape (T,).
-    is_done
-        1 for sets that have had their turn, shape (T, P).
-    chosen
-        The device that it goes to, shape (T,).
-    weight
-        Of the logarithm of the choice's probability, shape (T,).
-    """
-
+    # Device of each set before a turn, shape (T, P).
     placement: Array
+    # The set whose turn it is, shape (T,).
     turn: Array
+    # 1 for sets that have had their turn, shape (T, P).
     is_done: Array
+    # The device that it goes to, shape (T,).
     chosen: Array
+    # Of the logarithm of the choice's probability, shape (T,).
     weight: Array
 
 
@@ -228,15 +209,7 @@ def train(
     hidden: int,
     learning_rate: float,
 ) -> None:
-    """Run episodes and learn from each, until the evaluations or the time are used up.
-
-    Parameters
-    ----------
-    hidden
-        Size of embeddings.
-    learning_rate
-        Of Adam.
-    """
+    """Run episodes and learn from each, until the evaluations or the time are used up."""
     sets = colocated(instance.graph.dag)
     # Once, instead of with every turn: the mask of a large graph has hundreds of megabytes.
     graph = jax.device_put(placeto_arrays(instance, sets))

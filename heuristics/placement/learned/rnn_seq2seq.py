@@ -20,7 +20,7 @@ from boundmark.heuristics.placement.learned.graphs import (
     graph_arrays,
     layout_of,
 )
-from boundmark.heuristics.placement.learned.learning import (
+from boundmark.heuristics.placement.learned.methods import (
     Evaluations,
     MovingAverage,
     allowed_devices,
@@ -42,17 +42,11 @@ NO_ROOM = 2.0
 
 
 class Placements(NamedTuple):
-    """Placements that were drawn, and their weights in the loss.
+    """Placements that were drawn, and their weights in the loss."""
 
-    Attributes
-    ----------
-    chosen
-        Device of each set, shape (b, P).
-    weight
-        Shape (b,).
-    """
-
+    # Device of each set, shape (b, P).
     chosen: Array
+    # Shape (b,).
     weight: Array
 
 
@@ -95,16 +89,9 @@ def decoded(
 ) -> tuple[Array, Array]:
     """Return the devices of sets and the logarithm of their probability, shapes (P,) and ().
 
-    Parameters
-    ----------
-    states
-        Of the encoder, shape (P, hidden).
-    is_allowed
-        Whether each device may have each set, shape (P, D).
-    noise
-        Gumbel noise that draws devices, shape (P, D).
-    given
-        Devices that were drawn before, shape (P,); -1 where one is to be drawn.
+    States are the encoder's, shape (P, hidden); `is_allowed` says which device may have which set,
+    and Gumbel noise draws devices, both of shape (P, D). Of those given, shape (P,), -1 stands for
+    one to be drawn.
     """
     keys = dense(parameters, "key.0", states)
     devices = is_allowed.shape[1]
@@ -176,22 +163,13 @@ def train(
     instance: PlacementInstance,
     evaluations: Evaluations,
     generator: np.random.Generator,
-    samples: int,
+    steps: int,
     hidden: int,
     learning_rate: float,
 ) -> None:
     """Place batches and learn from each, until the evaluations or the time are used up.
 
     The reward is minus the square root of latency, as in the paper, less a moving average.
-
-    Parameters
-    ----------
-    samples
-        Placements between updates.
-    hidden
-        Size of embeddings and of the LSTMs' states.
-    learning_rate
-        Of Adam.
     """
     sets = colocated(instance.graph.dag)
     layout = layout_of(instance.graph, sets, FeatureChoice(), raw_shapes=False)
@@ -203,7 +181,7 @@ def train(
     moments = adam_state(initial_parameters(width, devices, hidden, generator))
     average, worst, number = MovingAverage(), 0.0, 0
     while evaluations.left:
-        noise = generator.gumbel(size=(samples, high, devices)).astype(np.float32)
+        noise = generator.gumbel(size=(steps, high, devices)).astype(np.float32)
         chosen = np.asarray(draw(parameters_of(moments), graph, allowed, noise))
         latencies = []
         for row in chosen:

@@ -81,7 +81,7 @@ def test_hyper_parameters_are_the_methods() -> None:
 def test_layers_are_those_of_table_6() -> None:
     """Two of each sort: what the table says is fixed."""
     pytest.importorskip("jax")
-    from boundmark.heuristics.placement.learned.hsdag_policy import initial_parameters
+    from boundmark.heuristics.placement.learned.hsdag_training import initial_parameters
 
     names = initial_parameters(8, 2, 4, np.random.default_rng(1))
     for layer in ("transform", "convolve", "score", "place"):

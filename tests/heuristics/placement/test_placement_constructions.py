@@ -6,12 +6,10 @@ from placement_strategies import instances
 from recording import record
 from selection import examples
 
-from boundmark.heuristics.placement.arrays import placement_arrays
 from boundmark.heuristics.placement.baechi import filled
-from boundmark.heuristics.placement.earliest_kernels import (
+from boundmark.heuristics.placement.greedy_kernels import (
     earliest_finish,
     earliest_start,
-    favourites_first,
     least_rests,
 )
 from boundmark.heuristics.placement.heft import mean_ranks
@@ -19,6 +17,7 @@ from boundmark.heuristics.placement.room import require_room, with_room
 from boundmark.heuristics.placement.starts import dealt_in_turn, filled_in_turn
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.compiled import placement_arrays
 
 CHAIN = [(0, 1), (1, 2)]
 
@@ -66,8 +65,7 @@ def test_m_topo_fills_one_device_after_another() -> None:
 def test_m_etf_takes_what_starts_first_and_is_shortest() -> None:
     """All three may start at 0 on either device; the shortest pair comes first."""
     sample = instance([[4, 5], [2, 3], [3, 3]], [])
-    devices, starts = np.empty((2, 3), dtype=np.int64)
-    assert earliest_start(placement_arrays(sample), devices, starts) == 3
+    devices, starts = earliest_start(placement_arrays(sample), np.full(3, -1))
     assert (devices.tolist(), starts.tolist()) == ([0, 0, 1], [2, 0, 0])
 
 
@@ -76,21 +74,16 @@ def test_heft_counts_transfers() -> None:
     sample = instance(
         [[2, 9], [9, 2], [9, 3], [4, 1]], [(0, 3), (1, 3), (2, 3)], times=[[0, 2, 2, 0]]
     )
-    devices, starts = np.empty((2, 4), dtype=np.int64)
-    sequence = np.array([0, 1, 2, 3])
     free = np.zeros((4, 2), np.int64)
-    assert earliest_finish(placement_arrays(sample), sequence, free, devices, starts) == 4
+    devices, starts = earliest_finish(placement_arrays(sample), np.arange(4), free)
     assert (devices.tolist(), starts.tolist()) == ([0, 1, 1, 1], [0, 0, 2, 5])
 
 
 def test_a_handicap_counts_as_a_later_end() -> None:
     """It decides on the device, and not on what starts when."""
     sample = instance([[2, 3], [2, 3]], [(0, 1)], times=[[0, 1, 1, 0]])
-    devices, starts = np.empty((2, 2), dtype=np.int64)
     handicap = np.array([[2, 0], [0, 0]])
-    assert (
-        earliest_finish(placement_arrays(sample), np.array([0, 1]), handicap, devices, starts) == 2
-    )
+    devices, starts = earliest_finish(placement_arrays(sample), np.arange(2), handicap)
     assert (devices.tolist(), starts.tolist()) == ([1, 0], [0, 4])
 
 
@@ -143,7 +136,11 @@ def test_segments_are_dealt_in_turn() -> None:
 def test_mean_ranks() -> None:
     """Means over supported devices and over pairs of different ones, along the longest path."""
     sample = instance([[2, 4], [-1, 6], [8, 2]], CHAIN, times=[[0, 3, 5, 0]])
-    assert mean_ranks(sample).tolist() == [3 + 4 + 6 + 4 + 5, 6 + 4 + 5, 5]
+    assert mean_ranks(sample.graph, placement_arrays(sample)).tolist() == [
+        3 + 4 + 6 + 4 + 5,
+        6 + 4 + 5,
+        5,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -207,24 +204,10 @@ def test_m_sct_waits_for_a_favourite_child() -> None:
     """Device 0 could run operator 2 at once, but operator 1 is ready there, and elsewhere later."""
     sample = instance([[2, 9], [2, 9], [1, 9], [2, 2]], [(0, 1), (0, 2)], times=[[0, 5, 5, 0]])
     network = placement_arrays(sample)
-    devices, starts = np.empty((2, 4), dtype=np.int64)
-    none = np.full(4, -1)
-    assert favourites_first(network, none, devices, starts) == 4
+    devices, starts = earliest_start(network, np.full(4, -1))
     assert (devices.tolist(), starts.tolist()) == ([0, 0, 0, 1], [0, 3, 2, 0])
-    assert favourites_first(network, np.array([1, -1, -1, -1]), devices, starts) == 4
+    devices, starts = earliest_start(network, np.array([1, -1, -1, -1]))
     assert (devices.tolist(), starts.tolist()) == ([0, 0, 0, 1], [0, 2, 4, 0])
-
-
-@settings(deadline=None, max_examples=examples(100))
-@given(instances())
-def test_without_favourites_it_is_the_earliest_start(sample: PlacementInstance) -> None:
-    """The other kernel, which keeps a heap, makes the same choices."""
-    network = placement_arrays(sample)
-    devices, starts, others, theirs = np.empty((4, sample.nodes), dtype=np.int64)
-    none = np.full(sample.nodes, -1)
-    assert favourites_first(network, none, devices, starts) == sample.nodes
-    assert earliest_start(network, others, theirs) == sample.nodes
-    assert (devices.tolist(), starts.tolist()) == (others.tolist(), theirs.tolist())
 
 
 def test_getf_keeps_to_a_group() -> None:

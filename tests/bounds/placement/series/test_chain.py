@@ -37,7 +37,7 @@ def test_large_modules_lie_between_few_operators() -> None:
     edges = half + [(u + 6, v + 6) for u, v in half] + [(13, 12)]
     rows = [[5, 5]] * 13 + [[1, 1]]
     graph = instance(rows, edges).graph
-    found = chain._coarse_chain(graph, *chain._reached(graph))
+    found = chain._coarse_chain(graph, *chain.reached(graph))
     assert found.operators == (0, 6, 12)
     assert found.work_kept == pytest.approx(65 / 66, abs=0.01)
 
@@ -46,7 +46,7 @@ def test_a_coarse_chain_is_left_alone_where_work_counts_more_than_paths() -> Non
     """A path through a wide graph says less than all its work on one device."""
     edges = [(v, v + 1) for v in range(3)]
     graph = instance([[5]] * 12, edges).graph
-    found = chain._coarse_chain(graph, *chain._reached(graph))
+    found = chain._coarse_chain(graph, *chain.reached(graph))
     assert found.operators == ()
     assert found.work_kept == pytest.approx(1)
 

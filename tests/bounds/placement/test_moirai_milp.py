@@ -1,9 +1,9 @@
-"""Exact methods against all placements and all orders."""
+"""Moirai's program against all placements and all orders, and the schedule that it begins with."""
 
 import random
 
 import pytest
-from brute_force_placement import instance, optimum
+from brute_force_placement import instance, least_makespan, optimum
 from hypothesis import given, settings
 from placement_strategies import instances
 from recording import Recorder, record
@@ -145,3 +145,32 @@ def test_windows(transfers: str) -> None:
     assert len(makespans) > 1
     assert makespans == sorted(makespans, reverse=True)
     assert not found.bounds
+
+
+@settings(deadline=None, max_examples=examples(50))
+@given(instances(most_nodes=4))
+def test_the_order_of_an_optimum_gives_an_optimum(sample: PlacementInstance) -> None:
+    """The quick schedule is a schedule, and no better than the best one on its devices."""
+    schedule = moirai_milp.quick_schedule(sample)
+    assert schedule is not None
+    assert sample.objective(schedule) >= least_makespan(sample, schedule.devices.tolist())
+
+
+def test_where_memory_is_short() -> None:
+    """Where operators end first there is no room; elsewhere there is, or nothing is found."""
+    sample = instance([[1, 9]] * 4, [], memory=[3, 3, 2, 4], capacity=[6, 6])
+    schedule = moirai_milp.quick_schedule(sample)
+    assert schedule is not None
+    assert sample.objective(schedule) > 0
+    assert (
+        moirai_milp.quick_schedule(instance([[1, 1]] * 3, [], memory=[2, 2, 2], capacity=[3, 3]))
+        is None
+    )
+
+
+def test_longest_schedule() -> None:
+    """All on the worst devices, and every consumer's transfer on the worst way."""
+    sample = instance(
+        [[4, 3], [2, -1], [9, 5], [1, 1]], [(0, 1), (0, 2), (1, 3), (2, 3)], times=[[0, 2, 7, 0]]
+    )
+    assert moirai_milp.longest_schedule(sample.graph) == 4 + 2 + 9 + 1 + 4 * 7

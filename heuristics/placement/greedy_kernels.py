@@ -1,19 +1,20 @@
 """Compiled list scheduling: place operators one after another where they start or end first.
 
 m-ETF, m-SCT, GETF, HEFT and PEFT build on these kernels. Each keeps a clock per device, sender and
-receiver, and only appends to it. The inputs of an operator that are elsewhere are sent one after
-another, in the order of their numbers.
+receiver, and only appends to it: `simulation.in_order`, but that an operator waits for its device
+even if it takes no time. The inputs that are elsewhere are sent in the order of their numbers.
 """
 
 import numpy as np
 from numba import types
 
-from boundmark.heuristics.compiling import compiled, internal
-from boundmark.heuristics.placement.arrays import ARRAYS, PlacementArrays
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import compiled, internal
+from boundmark.problems.placement.compiled import ARRAYS, PlacementArrays
 
 _ROW = types.int64[::1]
 _TABLE = types.int64[:, ::1]
+_TWO_ROWS = types.UniTuple(_ROW, 2)  # type: ignore[no-untyped-call]
 _NEVER = 2**62
 
 
@@ -61,31 +62,21 @@ def _inputs_there(
     return int(there)
 
 
-@compiled([types.int64(ARRAYS, _ROW, _TABLE, _ROW, _ROW)])
+@compiled([_TWO_ROWS(ARRAYS, _ROW, _TABLE)])
 def earliest_finish(
-    net: PlacementArrays,
-    sequence: IntArray,
-    handicap: IntArray,
-    devices: IntArray,
-    starts: IntArray,
-) -> int:
-    """Place each operator of a sequence where it ends first; return how many are placed.
+    net: PlacementArrays, sequence: IntArray, handicap: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Place each operator of a topological sequence where it ends first; return devices and starts.
 
-    Parameters
-    ----------
-    sequence
-        The operators in a topological order, shape (n,).
-    handicap
-        Ticks that are added to an operator's end on a device when devices are compared, (n, D).
-    devices, starts
-        Filled with the result, shape (n,); stops early if no device has room for an operator.
+    Both are -1 from the first operator on for which no device has room. A handicap, shape (n, D),
+    is added to an operator's end on a device when devices are compared.
     """
     n, span = net.order.size, net.capacity.size
+    devices, starts = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
     ports = np.zeros((4, span), np.int64)
     arrived = np.full((net.producer.size, span), -1, np.int64)
-    for done in range(n):
-        v = sequence[done]
+    for v in sequence:
         best, best_end, least = -1, _NEVER, _NEVER
         for d in range(span):
             if net.duration[v, d] < 0 or net.memory[v] > room[d]:
@@ -95,24 +86,20 @@ def earliest_finish(
             if ends + handicap[v, d] < least:
                 best, best_end, least = d, ends, ends + handicap[v, d]
         if best < 0:
-            return int(done)
+            break
         _inputs_there(net, v, best, devices, end, ports, arrived, True)
         devices[v], starts[v] = best, best_end - net.duration[v, best]
         end[v], free[best] = best_end, best_end
         room[best] -= net.memory[v]
-    return int(n)
+    return devices, starts
 
 
 @compiled([_TABLE(ARRAYS, _TABLE)])
 def least_rests(net: PlacementArrays, charge: IntArray) -> IntArray:
     """Return the optimistic ticks from the end of each operator on each device to the end, (n, D).
 
-    The longest path after the operator, with all its operators on the devices best for the path.
-
-    Parameters
-    ----------
-    charge
-        Ticks that an operator costs on a device beside its duration, shape (n, D).
+    The longest path after the operator, with all its operators on the devices best for the path. An
+    operator costs its `charge`, shape (n, D), beside its duration.
     """
     n, span = net.duration.shape
     rest = np.zeros((n, span), np.int64)
@@ -135,25 +122,17 @@ def least_rests(net: PlacementArrays, charge: IntArray) -> IntArray:
     return rest
 
 
-@compiled([types.int64(ARRAYS, _ROW, _ROW, _ROW)])
-def favourites_first(
-    net: PlacementArrays, favourite: IntArray, devices: IntArray, starts: IntArray
-) -> int:
-    """Place as `earliest_start`, but let devices wait for favourite children; return how many.
+@compiled([_TWO_ROWS(ARRAYS, _ROW)])
+def earliest_start(net: PlacementArrays, favourite: IntArray) -> tuple[IntArray, IntArray]:
+    """Place the ready operator on the device that can start first, in turn; as `earliest_finish`.
 
-    While the favourite child of a device's last operator is ready, not placed, and can start
-    nowhere earlier than there, the device takes nothing that would end after the child's start. Of
-    equally early pairs, a favourite child on the device that waits for it comes first, then the
-    shorter duration, then the smaller numbers.
-
-    Parameters
-    ----------
-    favourite
-        The favourite child of each operator, -1 for none, shape (n,).
-    devices, starts
-        Filled with the result, shape (n,); stops early if operators are left that fit nowhere.
+    While the favourite child (-1 for none) of a device's last operator is ready, not placed, and
+    can start nowhere earlier than there, the device takes nothing that would end after the child's
+    start. Of equally early pairs, a favourite child on the device that waits for it comes first,
+    then the shorter duration, then the smaller numbers. What fits nowhere in the end has -1.
     """
     n, span = net.order.size, net.capacity.size
+    devices, starts = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
     ports = np.zeros((4, span), np.int64)
     arrived = np.full((net.producer.size, span), -1, np.int64)
@@ -167,7 +146,7 @@ def favourites_first(
     last = np.full(span, -1, np.int64)
     # Earliest start of each ready operator on each device, in the order of `ready`.
     begin = np.empty((n, span), np.int64)
-    for done in range(n):
+    while found > 0:
         for index in range(found):
             v = ready[index]
             for d in range(span):
@@ -198,7 +177,7 @@ def favourites_first(
                 ):
                     best, best_device, best_start, best_rank = v, d, start, rank
         if best < 0:
-            return int(done)
+            break
         v, d = best, best_device
         start = max(_inputs_there(net, v, d, devices, end, ports, arrived, True), free[d])
         devices[v], starts[v] = d, start
@@ -217,105 +196,4 @@ def favourites_first(
                 if missing[reader] == 0:
                     ready[found], at[reader] = reader, found
                     found += 1
-    return int(n)
-
-
-@internal([types.boolean(_TABLE, types.int64, types.int64)])
-def _comes_before(entries: IntArray, a: int, b: int) -> bool:
-    for column in range(entries.shape[1]):
-        if entries[a, column] != entries[b, column]:
-            return bool(entries[a, column] < entries[b, column])
-    return False
-
-
-@internal([types.void(_TABLE, types.int64)])
-def _sift_up(heap: IntArray, at: int) -> None:
-    while at > 0 and _comes_before(heap, at, (at - 1) // 2):
-        parent = (at - 1) // 2
-        for column in range(heap.shape[1]):
-            heap[at, column], heap[parent, column] = heap[parent, column], heap[at, column]
-        at = parent
-
-
-@internal([types.void(_TABLE, types.int64)])
-def _sift_down(heap: IntArray, size: int) -> None:
-    at = 0
-    while True:
-        least = at
-        for child in (2 * at + 1, 2 * at + 2):
-            if child < size and _comes_before(heap, child, least):
-                least = child
-        if least == at:
-            return
-        for column in range(heap.shape[1]):
-            heap[at, column], heap[least, column] = heap[least, column], heap[at, column]
-        at = least
-
-
-@compiled([types.int64(ARRAYS, _ROW, _ROW)])
-def earliest_start(net: PlacementArrays, devices: IntArray, starts: IntArray) -> int:
-    """Place the ready operator on the device that can start first, in turn; return how many.
-
-    Of equally early pairs, the shorter duration comes first, then the smaller numbers. The start of
-    a pair is computed anew when it would be the first; others may be outdated until then.
-
-    Parameters
-    ----------
-    devices, starts
-        Filled with the result, shape (n,); stops early if operators are left that fit nowhere.
-    """
-    n, span = net.order.size, net.capacity.size
-    end, free, room = np.zeros(n, np.int64), np.zeros(span, np.int64), net.capacity.copy()
-    ports = np.zeros((4, span), np.int64)
-    arrived = np.full((net.producer.size, span), -1, np.int64)
-    missing = net.input_start[1:] - net.input_start[:-1]
-    is_placed = np.zeros(n, np.bool_)
-    # Start, duration, operator and device of a pair.
-    heap = np.empty((n * span, 4), np.int64)
-    size = 0
-    ready, found = np.empty(n, np.int64), 0
-    for v in range(n):
-        if missing[v] == 0:
-            ready[found] = v
-            found += 1
-    done = 0
-    while True:
-        while found > 0:
-            found -= 1
-            v = ready[found]
-            for d in range(span):
-                if net.duration[v, d] >= 0:
-                    there = _inputs_there(net, v, d, devices, end, ports, arrived, False)
-                    heap[size] = max(there, free[d]), net.duration[v, d], v, d
-                    _sift_up(heap, size)
-                    size += 1
-        if size == 0:
-            return int(done)
-        start, v, d = heap[0, 0], heap[0, 2], heap[0, 3]
-        is_open = not is_placed[v] and net.memory[v] <= room[d]
-        if is_open:
-            there = max(_inputs_there(net, v, d, devices, end, ports, arrived, False), free[d])
-            if there > start:
-                heap[0, 0] = there
-                _sift_down(heap, size)
-                continue
-        size -= 1
-        heap[0] = heap[size]
-        _sift_down(heap, size)
-        if not is_open:
-            continue
-        begin = max(_inputs_there(net, v, d, devices, end, ports, arrived, True), free[d])
-        is_placed[v] = True
-        devices[v], starts[v] = d, begin
-        end[v] = begin + net.duration[v, d]
-        free[d] = end[v]
-        room[d] -= net.memory[v]
-        done += 1
-        for out in range(net.output_start[v], net.output_start[v + 1]):
-            tensor = net.outputs[out]
-            for at in range(net.reader_start[tensor], net.reader_start[tensor + 1]):
-                reader = net.readers[at]
-                missing[reader] -= 1
-                if missing[reader] == 0:
-                    ready[found] = reader
-                    found += 1
+    return devices, starts

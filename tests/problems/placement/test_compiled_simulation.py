@@ -5,19 +5,19 @@ from hypothesis import strategies as st
 from placement_strategies import instances
 from recording import Recorder
 from selection import examples
-from slow_simulation import simulated
 
 from boundmark.bounds import checker
 from boundmark.heuristics.placement.incumbent import PlacementIncumbent
-from boundmark.heuristics.placement.simulation_kernels import time_to_end
 from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.placement.compiled import time_to_end
+from boundmark.problems.placement.simulation import list_schedule
 from boundmark.problems.problem import solution_document
 
 
 @settings(deadline=None, max_examples=examples(200))
 @given(instances(), st.data())
-def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.DataObject) -> None:
-    """Tick by tick, the same things start; and the checker agrees."""
+def test_it_is_the_definition(sample: PlacementInstance, data: st.DataObject) -> None:
+    """The same things start as in Python; and the checker agrees."""
     span = sample.graph.devices
     devices = np.array(
         data.draw(st.lists(st.integers(0, span - 1), min_size=sample.nodes, max_size=sample.nodes))
@@ -26,7 +26,7 @@ def test_simulation_is_that_of_a_slow_one(sample: PlacementInstance, data: st.Da
     recorder = Recorder()
     makespan = PlacementIncumbent(sample, recorder).evaluate(devices, np.array(priority))
     (schedule,) = recorder.solutions
-    assert schedule.to_json() == simulated(sample, devices, priority).to_json()
+    assert schedule.to_json() == list_schedule(sample, devices, priority).to_json()
     assert sample.objective(schedule) == makespan
     stored = solution_document(sample, schedule, makespan)
     assert checker.check_solution(sample.to_json(), stored) == makespan
@@ -52,21 +52,21 @@ def test_only_the_order_of_priorities_counts(
 
 @settings(deadline=None, max_examples=examples(20))
 @given(st.integers(0, 2**32), st.sampled_from(["per-tensor", "per-edge"]))
-def test_crowds_are_scheduled_as_tick_by_tick(seed: int, transfers: str) -> None:
-    """Dozens of operators wait at a time, with many equal priorities."""
+def test_crowds_are_scheduled_as_in_python(seed: int, transfers: str) -> None:
+    """Hundreds of operators wait at a time, with many equal priorities."""
     dice = np.random.default_rng(seed)
-    nodes, span = 100, int(dice.integers(2, 6))
-    edges = sorted({tuple(sorted(pair)) for pair in dice.integers(0, nodes, (160, 2)).tolist()})
+    nodes, span = 300, int(dice.integers(2, 6))
+    edges = sorted({tuple(sorted(pair)) for pair in dice.integers(0, nodes, (500, 2)).tolist()})
     sample = instance(
-        dice.integers(0, 9, (nodes, span)).tolist(),
+        dice.integers(0, 20, (nodes, span)).tolist(),
         [(u, v) for u, v in edges if u != v],
-        times=[(dice.integers(0, 9, (span, span)) * (1 - np.eye(span, dtype=int))).ravel()],
+        times=[(dice.integers(0, 20, (span, span)) * (1 - np.eye(span, dtype=int))).ravel()],
         transfers=transfers,
     )
-    devices, priority = dice.integers(0, span, nodes), dice.integers(0, 20, nodes)
+    devices, priority = dice.integers(0, span, nodes), dice.integers(0, 50, nodes)
     recorder = Recorder()
     PlacementIncumbent(sample, recorder).evaluate(devices, priority)
-    expected = simulated(sample, devices, priority.tolist())
+    expected = list_schedule(sample, devices, priority.tolist())
     assert recorder.solutions[0].to_json() == expected.to_json()
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from boundmark.heuristics.placement.learned.learning import (
+from boundmark.heuristics.placement.learned.methods import (
     MovingAverage,
     allowed_devices,
     drawn,
