@@ -38,7 +38,7 @@ TABLES = Path(__file__).resolve().parent
 DOCS = TABLES.parent
 ROOT = DOCS.parent
 
-MODULES = ("papers", "gaps", "declared_tables", "paper_items")
+MODULES = ("papers", "gaps", "declared_tables")
 
 # Of a cell without a value.
 NONE = "–"

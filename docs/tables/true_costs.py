@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from efficiency import bytes_read, family, fitted, predicted
-from results_page import markdown
+from page import markdown
 
 import boundmark
 from boundmark.benchmarks.model import named_instance
