@@ -123,8 +123,9 @@ SEARCH_NOTES = (
 
 MEAN_NOTES = (
     "1 - the geometric mean of latencies over those of `one-device`, seeds averaged first, over "
-    "the n instances; below it, the 95 % bootstrap interval over instances. At most: the same of "
-    "certified bounds. Gap: geometric mean of the best latency of these searches over the bound.",
+    "the n instances, or fewer where it says so; below it, the 95 % bootstrap interval over "
+    "instances. At most: the same of certified bounds. Gap: geometric mean of the best latency of "
+    "these searches over the bound, minus 1.",
 )
 
 
@@ -196,20 +197,25 @@ def _signed(share: float) -> str:
 
 def _means(key: tuple[Any, ...], part: pd.DataFrame, methods: list[str]) -> tuple[Cell, ...]:
     device, parameters = key
-    cells = [Cell(device or MISSING), Cell(parameters), Cell(f"{part['instance'].nunique()}")]
+    each = part.groupby("instance_sha256")
+    cells = [Cell(device or MISSING), Cell(parameters), Cell(f"{len(each)}")]
+
+    def of(several: "pd.Series[Any]") -> list[str]:
+        return [f"n = {len(several)}"] if len(several) < len(each) else []
+
     for method in methods:
         own = part[(part["method"] == method) & (part["latency"] > 0)]
         ratios = 1 - own["saved"].dropna().astype("float64")
         low, high = geometric_mean_interval(ratios)
-        within = f", {_signed(1 - high)} to {_signed(1 - low)}" if low == low else ""
-        cells.append(Cell(_signed(1 - geometric_mean(ratios)), f"n = {len(ratios)}{within}"))
-    each = part.groupby("instance_sha256")
+        within = [f"{_signed(1 - high)} to {_signed(1 - low)}"] if low == low else []
+        detail = ", ".join([*of(ratios), *within])
+        cells.append(Cell(_signed(1 - geometric_mean(ratios)), detail))
     limits = 1 - each["at_most"].first().dropna().astype("float64")
     best = (each["least"].min() / _positive(each["bound"].first())).dropna()
     return (
         *cells,
-        Cell(percent(1 - geometric_mean(limits)), f"n = {len(limits)}"),
-        Cell(percent(geometric_mean(best) - 1), f"n = {len(best)}"),
+        Cell(percent(1 - geometric_mean(limits)), ", ".join(of(limits))),
+        Cell(percent(geometric_mean(best) - 1), ", ".join(of(best))),
     )
 
 

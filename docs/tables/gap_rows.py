@@ -1,9 +1,9 @@
 """Make the CSV files in `docs/tables/gaps`: `python docs/tables/gap_rows.py KIND [RESULTS]`.
 
-KIND is one of `KINDS`, and RESULTS a folder of the suite that docs/how-far-from-optimal.md names for
-it; `page.py` makes the page of these files. `defaults` draws docs/default-gaps.svg, too.
-Only the newest version of a method counts. A cell has a gap to the best certified bound in percent,
-or LB/UB, as text; "optimal" is a cost that equals its bound.
+docs/how-far-from-optimal.md, which `page.py` makes of these files, names kinds and what was run for
+their results. `defaults` draws docs/default-gaps.svg, too. Only the newest version of a method
+counts. A cell has a gap to the best certified bound in percent, or LB/UB, as text; "optimal" is a
+cost that equals its bound.
 """
 
 import json

@@ -211,7 +211,9 @@ def how_far() -> Filling:
     serving = read("defaults-serving")
     two = serving[serving["devices"].str.contains(",")]
     fits = int((two["vLLM"] != "none").sum())
-    wide = dict(zip(zip(placements["model"], placements["cluster"], strict=True), gaps, strict=True))
+    wide = dict(
+        zip(zip(placements["model"], placements["cluster"], strict=True), gaps, strict=True)
+    )
     gnmt = [wide["gnmt", f"moirai-{one}-server"] for one in ("inter", "intra")]
     assert (gaps > 3).sum() == len(WIDEST) + len(gnmt)
     return Filling(
@@ -305,8 +307,9 @@ def placement_page() -> Filling:
     return Filling(
         {},
         [
-            f"- {pairs} pairs of a model and a cluster, one minute per method: {optimal} are proven "
-            f"optimal, and the mean gap is {mean}. It is {small[3]} for the {small[1]} whose",
+            f"- {pairs} pairs of a model and a cluster, one minute per method: {optimal} are "
+            f"proven optimal, and the mean gap is {mean}. It is {small[3]} for the {small[1]} "
+            "whose modules",
         ],
     )
 

@@ -209,9 +209,7 @@ def section_table(
     )
     heads = tuple(table.columns[at] for at in places)
     texts = sum(not table.is_number(at) for at in places)
-    shown = replace(
-        table, columns=heads, groups=groups, text_columns=texts, text_columns_right=0
-    )
+    shown = replace(table, columns=heads, groups=groups, text_columns=texts, text_columns_right=0)
     return "\n".join(markdown_rows(shown))
 
 
@@ -291,9 +289,11 @@ def fillings() -> list[tuple[str, Callable[[], Filling]]]:
 def main() -> None:
     """Fill all pages, compare them, or keep rows."""
     if sys.argv[1:2] == ["save"]:
-        return save(sys.argv[2], sys.argv[3:])
+        save(sys.argv[2], sys.argv[3:])
+        return
     if sys.argv[1:2] == ["keep"]:
-        return keep(*sys.argv[2:])
+        keep(*sys.argv[2:])
+        return
     old = []
     for name, make in fillings():
         path = ROOT / name

@@ -5,32 +5,25 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import page
 import pandas as pd
-from page import (
-    NONE, TABLES, WORDS, Filling, by_stages, markdown, results, rows_of, section_table, stored,
-)  # fmt: skip
+from page import TABLES, Filling, by_stages, markdown, section_table, stored
 
+from boundmark.reports import ordering, slicing
 from boundmark.reports.methods import method_section, method_table
-from boundmark.reports.ordering import REPORT as ORDERING
-from boundmark.reports.ordering import saving_section, saving_table
 from boundmark.reports.placement import REPORT as PLACEMENT
-from boundmark.reports.placement.latencies import (
-    fusion_section, fusion_table, latency_section, latency_table, time_section,
-)  # fmt: skip
-from boundmark.reports.placement.learned import (
-    curve_section, curve_table, learned_section, learned_table,
-)  # fmt: skip
-from boundmark.reports.problem_report import Grouping, ProblemReport, ProblemResults
-from boundmark.reports.slicing import REPORT as SLICING
-from boundmark.reports.slicing import search_section, search_table
+from boundmark.reports.placement import latencies, learned
+from boundmark.reports.problem_report import ProblemReport, ProblemResults
 from boundmark.reports.statistics import geometric_mean
 
 INCEPTION, RESNET, BERT = "inception-v3", "resnet-50", "bert-base"
 
 
-def _grouping(report: ProblemReport) -> Grouping:
+def _results(
+    report: ProblemReport, rows: pd.DataFrame, chosen: "pd.Series[bool] | None" = None
+) -> ProblemResults:
     assert report.grouping is not None
-    return report.grouping
+    return page.results(rows, report.grouping, chosen)
 
 
 def _range(values: Iterable[float], digits: int = 1) -> str:
@@ -40,7 +33,7 @@ def _range(values: Iterable[float], digits: int = 1) -> str:
 
 def _word(number: int) -> str:
     """Return a number up to ten as a word."""
-    return WORDS.split("|")[number - 1] if 0 < number <= 10 else str(number)
+    return page.WORDS.split("|")[number - 1] if 0 < number <= 10 else str(number)
 
 
 @cache
@@ -54,8 +47,8 @@ def _of_suite(name: str, *parts: str) -> "pd.Series[bool]":
 
 
 def _hsdag(chosen: "pd.Series[bool]") -> tuple[ProblemResults, pd.DataFrame]:
-    shown = results(_placements("hsdag"), _grouping(PLACEMENT), chosen)
-    return shown, learned_table(shown.tasks, shown.certified)
+    shown = _results(PLACEMENT, _placements("hsdag"), chosen)
+    return shown, learned.learned_table(shown.tasks, shown.certified)
 
 
 def _of_paper() -> "pd.Series[bool]":
@@ -69,10 +62,10 @@ def hsdag() -> Filling:
     """Return Tables 2, 3 and 5, curves, and placements on three devices."""
     rows = _placements("hsdag")
     features = _of_suite("hsdag", "ablations")
-    curves = results(rows, _grouping(PLACEMENT), _of_suite("hsdag", "curves"))
-    tables = {"curves": curve_table(curves.tasks, curves.certified)}
+    curves = _results(PLACEMENT, rows, _of_suite("hsdag", "curves"))
+    tables = {"curves": learned.curve_table(curves.tasks, curves.certified)}
     parts = {
-        name: section_table(learned_section(shown, {"learned": found}))
+        name: section_table(learned.learned_section(shown, {"learned": found}))
         for name, (shown, found) in {
             "latencies": _hsdag(_of_paper()),
             "features": _hsdag(features & (rows["method_kind"] != "bound")),
@@ -85,10 +78,12 @@ def hsdag() -> Filling:
     assert (own["makespan"] == gpu)[[RESNET, BERT]].all()
     below = 100 * (1 - own["makespan"] / gpu)[INCEPTION]
     gaps = 100 * own["gap"]
-    zoo = results(rows, _grouping(PLACEMENT), _of_suite("hsdag", "zoo"))
+    zoo = _results(PLACEMENT, rows, _of_suite("hsdag", "zoo"))
     methods = {"methods": method_table(zoo.tasks, zoo.certified)}
-    parts["curves"] = section_table(curve_section(curves, tables))
-    parts["zoo"] = section_table(method_section(zoo, methods), only=("method", "UB/LB", "CPU seconds"))
+    parts["curves"] = section_table(learned.curve_section(curves, tables))
+    parts["zoo"] = section_table(
+        method_section(zoo, methods), only=("method", "UB/LB", "CPU seconds")
+    )
     return Filling(
         parts,
         [
@@ -116,13 +111,15 @@ def placement_page() -> Filling:
 def moirai() -> Filling:
     """Return Figure 10 in both models of transfers, what the paper claims, fusion, and times."""
     shown, edges = (
-        results(_placements("moirai"), _grouping(PLACEMENT), _of_suite("moirai", part))
+        _results(PLACEMENT, _placements("moirai"), _of_suite("moirai", part))
         for part in ("cells-short", "cells-per-edge")
     )
-    found, found_edges = (latency_table(one.tasks, one.certified) for one in (shown, edges))
-    tables = {"latencies": found, "fusion": fusion_table(found)}
-    own = latency_section(shown, tables)
-    per_edge = latency_section(edges, {"latencies": found_edges})
+    found, found_edges = (
+        latencies.latency_table(one.tasks, one.certified) for one in (shown, edges)
+    )
+    tables = {"latencies": found, "fusion": latencies.fusion_table(found)}
+    own = latencies.latency_section(shown, tables)
+    per_edge = latencies.latency_section(edges, {"latencies": found_edges})
     timed = ("model", "placeto", "m-sct", "getf", "moirai-milp")
     return Filling(
         {
@@ -132,8 +129,8 @@ def moirai() -> Filling:
             "figure 10 per edge": section_table(
                 per_edge, "Latency speed", ("model", *timed[2:], BESIDE[1]), details=False
             ),
-            "fusion": section_table(fusion_section(shown, tables)),
-            "times": section_table(time_section(shown, tables), only=timed),
+            "fusion": section_table(latencies.fusion_section(shown, tables)),
+            "times": section_table(latencies.time_section(shown, tables), only=timed),
         },
         [*_moirai_sentences(shown, found), *_edge_sentences(found_edges), *_times(shown)],
     )
@@ -207,8 +204,8 @@ NETWORKS = {
 
 @cache
 def _slices() -> tuple[ProblemResults, pd.DataFrame]:
-    shown = results(stored("memorianova", "slicing"), _grouping(SLICING))
-    return shown, search_table(shown.tasks, shown.certified)
+    shown = _results(slicing.REPORT, stored("memorianova", "slicing"))
+    return shown, slicing.search_table(shown.tasks, shown.certified)
 
 
 def _saved(network: str, devices: int) -> "pd.Series[float]":
@@ -230,7 +227,7 @@ def _of_network(network: str, devices: int) -> pd.DataFrame:
 def memorianova() -> Filling:
     """Return what orders save of memory, and slices of latency."""
     shown, found = _slices()
-    section = search_section(shown, {"searches": found})
+    section = slicing.search_section(shown, {"searches": found})
     four, mixed = _saved("Gigabit", 4), _saved("mixed devices", 8)
     gaps = [_saved("Gigabit", devices)["gap"] for devices in (2, 4, 8)]
     genetic = _of_network("mixed devices", 8).set_index("method").loc["geneflow", "saved"]
@@ -240,8 +237,8 @@ def memorianova() -> Filling:
     little = of_models[of_models["saved"] < 0.0015]["most"].sort_values()
     assert little.index[-1].startswith("densenet121")
     by_model = ("instance", "one device", "geneflow: saved %", "slice-search: saved %", "at most %")
-    orders = results(stored("memorianova", "ordering"), _grouping(ORDERING))
-    savings = saving_section(orders, {"savings": saving_table(orders)})
+    orders = _results(ordering.REPORT, stored("memorianova", "ordering"))
+    savings = ordering.saving_section(orders, {"savings": ordering.saving_table(orders)})
     return Filling(
         {
             "default order": section_table(
@@ -267,7 +264,7 @@ def memorianova() -> Filling:
 def slicing_page() -> Filling:
     """Return what searches save, by cluster and number of devices."""
     shown, found = _slices()
-    section = search_section(shown, {"searches": found})
+    section = slicing.search_section(shown, {"searches": found})
     only = ("cluster", "parameters", "n", "geneflow", "slice-search", "at most")
     return Filling({"saved by slicing": section_table(section, "Saved by searches", only)})
 
@@ -275,9 +272,9 @@ def slicing_page() -> Filling:
 def ordering_page() -> Filling:
     """Return what is proven of orders, and how much they save."""
     rows = stored("memorianova", "ordering")
-    shown = results(rows, _grouping(ORDERING))
+    shown = _results(ordering.REPORT, rows)
     assert shown.certified["optimal"].all()
-    savings = saving_table(shown)
+    savings = ordering.saving_table(shown)
     best = savings[savings["method"] == "downset-dp"].set_index("instance")
     most = {metric: own["saved"] for metric, own in best.groupby("param_metric")}
     of_cuts = shown.tasks[shown.tasks["method"] == "live-cut"].set_index("instance_sha256")
@@ -287,7 +284,9 @@ def ordering_page() -> Filling:
     tried = savings[savings["method"].str.contains("hashing=True, marking=True")]
     above = 100 * (tried["objective"] / tried["bound"] - 1)[tried["param_metric"] == "sum"]
     seconds = shown.tasks.loc[shown.tasks["method"] == "downset-dp", "cpu_seconds"].max()
-    saved = [f"{100 * one.max():.1f} % of the {name} ({one.idxmax()})" for name, one in most.items()]
+    saved = [
+        f"{100 * one.max():.1f} % of the {name} ({one.idxmax()})" for name, one in most.items()
+    ]
     return Filling(
         {},
         [
@@ -295,7 +294,8 @@ def ordering_page() -> Filling:
             f"saves up to {saved[1]} and up to {saved[0]}",
             f"leaves gaps of up to {100 * left['sum']:.1f} % for the sum, and none for the peak",
             f"finds {_word((above == 0).sum())} of the eleven optimal sums; its orders of the "
-            f"{_word((above > 0).sum())} Inception models are {_range(above[above > 0], 0)} % above",
+            f"{_word((above > 0).sum())} Inception models are {_range(above[above > 0], 0)} % "
+            "above the optimum",
         ],
     )
 
@@ -419,11 +419,11 @@ def gap_page() -> Filling:
 
 def microbatch_page() -> Filling:
     """Return what the page about Tessel says of periods, which has the tables of one run."""
-    table: dict[str, Any] = rows_of("docs/results-tessel.md", "devices | instances")
+    table: dict[str, Any] = page.rows_of("docs/results-tessel.md", "devices | instances")
     more = table["8"], table["16"]
     optimal, instances = (sum(int(row[at]) for row in more) for at in (1, 0))
     last = max(float(row[4]) for row in more)
-    speed = rows_of("docs/results-tessel.md", "GPUs | Tessel | 1F1B+")["8"]
+    speed = page.rows_of("docs/results-tessel.md", "GPUs | Tessel | 1F1B+")["8"]
     plus, own = (speed[at].partition("(")[2].rstrip(")") for at in (1, 2))
     return Filling(
         {},
