@@ -108,8 +108,8 @@ def by_method(found: pd.DataFrame) -> pd.DataFrame:
     """Return geometric means of each method by number of stages, where it has all bounds."""
     graphs = found.groupby("k")["graph"].nunique()
     found = found.assign(ratio=found["ratio"].where(found["ratio"] > 0, 1e-300))
-    means = found.groupby(["method", "k"])["ratio"].agg([geometric_mean, "size"]).unstack("k")
-    means = means["geometric_mean"].where(means["size"] == graphs)
+    of_cells = found.groupby(["method", "k"])["ratio"]
+    means = of_cells.agg(geometric_mean).unstack("k").where(of_cells.size().unstack("k") == graphs)
     means = means.loc[means.sum(axis=1).sort_values(kind="stable").index]
     certified = found.groupby("method")["is_certified"].all()
     kinds = ["certified" if certified[method] else "claimed" for method in means.index]

@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from runs import results_in
+from page import results_in
 
 # Of text, of solutions and of best solutions, on a light and on a dark page.
 COLOURS = {

@@ -37,8 +37,8 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         Columns `dataset`, `instance`, `device`, `parameters`, `method`, `is_learned`; `seeds`, how
         many found a placement; `makespan`, their median, `least` and `most`; median `seconds` of
-        processors; `speedup`, 1 - makespan / that on the first device alone; `bound`, the best certified one;
-        and `gap`. No rows for models that nothing was learned on.
+        processors; `speedup`, 1 - makespan / that on the first device alone; `bound`, the best
+        certified one; and `gap`. No rows for models that nothing was learned on.
     """
     found = _placed(tasks)
     found = found[found.groupby(MODEL)["is_learned"].transform("any").astype(bool)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
-from results_page import anchors
+from page import anchors
 
 from boundmark.benchmarks.cli import main
 from boundmark.benchmarks.own_method import is_file
