@@ -138,7 +138,9 @@ def search_section(results: ProblemResults, tables: Tables) -> Section | None:
     methods = [name for name in SEARCHES if (found["method"] == name).any()]
     clusters = list(found.groupby(["device", "parameters"], sort=False))
     columns = (*HEAD, *(column for name in methods for column in _columns(name)), AT_MOST)
-    groups = [(", ".join(filter(None, key)), _lines(part), "") for key, part in clusters]
+    groups = [
+        (", ".join(str(one) for one in key if one), _lines(part), "") for key, part in clusters
+    ]
     heads = ("cluster", "parameters", "n", *methods, "at most", "gap of the best (%)")
     means = tuple(_means(key, part, methods) for key, part in clusters)
     return Section(

@@ -6,7 +6,7 @@ numbers are made anew. Everything else is written by hand; tables there name the
 
 `python docs/tables/page.py save NAME RESULTS...` keeps rows of results folders as
 `docs/tables/NAME.csv`, in place of those of the same suites, and prints what ran, for the page;
-`keep NAME RESULTS` does so with the tables of a folder's report that `docs/tables/NAME/` has.
+`keep NAME RESULTS TABLE...` does so with tables of a folder's report, in `docs/tables/NAME/`.
 Each module in `MODULES` says what it fills, by the page's path below the repository.
 """
 
@@ -262,7 +262,7 @@ def save(name: str, folders: Iterable[str]) -> None:
     new.sort_values(order, kind="stable").to_csv(path, index=False)
 
 
-def keep(name: str, folder: str) -> None:
+def keep(name: str, folder: str, *tables: str) -> None:
     """Put rows of a report's tables in the place of stored ones of their data set and group.
 
     Parameters
@@ -270,9 +270,10 @@ def keep(name: str, folder: str) -> None:
     name
         Of a folder here: each of its files has the name of a table, and some of its columns.
     """
-    for path in sorted((TABLES / name).glob("*.csv")):
+    for one in tables:
+        path = TABLES / name / f"{one}.csv"
         old = pd.read_csv(path)
-        (table,) = Path(folder).glob(f"tables/*/{path.stem}.parquet")
+        (table,) = Path(folder).glob(f"tables/*/{one}.parquet")
         new = pd.read_parquet(table)[list(old.columns)]
         key = [column for column in old.columns if column in ("dataset", "param_k")]
         gone = pd.MultiIndex.from_frame(old[key]).isin(pd.MultiIndex.from_frame(new[key]))

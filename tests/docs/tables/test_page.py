@@ -105,7 +105,7 @@ def test_tables_of_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     old.to_csv(path, index=False)
     new = pd.DataFrame({"param_k": 4, "dataset": ["zoo", "all"], "optimal": [3, 9], "more": 0})
     new.to_parquet(tmp_path / "out" / "tables" / "pipeline" / "gap_by_k.parquet")
-    page.keep("own", str(tmp_path / "out"))
+    page.keep("own", str(tmp_path / "out"), "gap_by_k")
     assert path.read_text() == "dataset,param_k,optimal\nzoo,2,1\nzoo,4,3\n"
 
 
