@@ -2,7 +2,9 @@
 
 A page has three sorts of generated text. A part stands between `<!-- name -->` and `<!-- end of
 name -->`: a table, mostly one of a report's section. A sentence is known by its words, and its
-numbers are made anew. Everything else is written by hand; tables there name the commit they are of.
+numbers are made anew. A part whose name is a command, `boundmark ...`, is what this prints:
+`python docs/tables/page.py outputs` runs all of them. Everything else is written by hand; tables
+there name the commit they are of.
 
 `python docs/tables/page.py save NAME RESULTS...` keeps rows of results folders as
 `docs/tables/NAME.csv`, in place of those of the same suites, and prints what ran, for the page;
@@ -12,11 +14,15 @@ Each module in `MODULES` says what it fills, by the page's path below the reposi
 
 import hashlib
 import importlib
+import os
 import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -119,6 +125,25 @@ def _with_sentence(page: str, sentence: str, path: Path) -> str:
         start, end = found[0].span(at)
         page = page[:start] + number + page[end:]
     return page
+
+
+COMMAND = re.compile(r"^<!-- (boundmark .*) -->$", re.MULTILINE)
+
+# How lines begin that differ from run to run, or only say what was solved.
+NOT_QUOTED = ("seconds ", "instance ")
+
+
+def output_of(command: str) -> str:
+    """Return a command and what it prints, as the page shows it."""
+    _, *options = shlex.split(command)
+    program = Path(sys.executable).with_name("boundmark")
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [program, *options], cwd=folder, env={**os.environ, "COLUMNS": "80"},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(NOT_QUOTED)]
+    return "\n".join(["```text", f"$ {command}", *map(str.rstrip, lines), "```"])
 
 
 def rows_of(page: str, head: str) -> dict[str, list[str]]:
@@ -287,13 +312,24 @@ def fillings() -> list[tuple[str, Callable[[], Filling]]]:
     return [pair for module in modules for pair in module.PAGES.items()]
 
 
+def pages() -> list[Path]:
+    """Return all pages that may have parts."""
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
 def main() -> None:
-    """Fill all pages, compare them, or keep rows."""
+    """Fill all pages, compare them, run the commands that they quote, or keep rows."""
     if sys.argv[1:2] == ["save"]:
         save(sys.argv[2], sys.argv[3:])
         return
     if sys.argv[1:2] == ["keep"]:
         keep(*sys.argv[2:])
+        return
+    if sys.argv[1:] == ["outputs"]:
+        for path in pages():
+            text = path.read_text()
+            made = {command: output_of(command) for command in COMMAND.findall(text)}
+            path.write_text(filled(text, Filling(made), path))
         return
     old = []
     for name, make in fillings():

@@ -26,14 +26,29 @@ def test_pages_are_those_of_today(name: str, make: Callable[[], Filling]) -> Non
     assert filled(text, make(), path) == text
 
 
+OUTPUTS = [
+    pytest.param(path, command, id=f"{path.name}: {command}")
+    for path in page.pages()
+    for command in page.COMMAND.findall(path.read_text())
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "command"), OUTPUTS)
+def test_outputs_are_those_of_today(path: Path, command: str) -> None:
+    """`python docs/tables/page.py outputs` runs the commands; what they print has not changed."""
+    text = path.read_text()
+    assert filled(text, Filling({command: page.output_of(command)}), path) == text
+
+
 def test_every_part_has_one_source() -> None:
     """What stands between marks is made by one function, and nothing else has marks."""
     made = sorted((name, part) for name, make in page.fillings() for part in make().parts)
-    pages = [page.ROOT / "README.md", *sorted(page.DOCS.rglob("*.md"))]
     marks = [
         (path.relative_to(page.ROOT).as_posix(), mark)
-        for path in pages
+        for path in page.pages()
         for mark in re.findall(r"^<!-- end of (.*) -->$", path.read_text(), re.MULTILINE)
+        if not mark.startswith("boundmark ")
     ]
     assert made == sorted(marks)
 
