@@ -75,15 +75,6 @@ def by_stages(sizes: Iterable[int]) -> list[str]:
     return [f"k = {k}" for k in sizes]
 
 
-def anchors(page: Path) -> set[str]:
-    """Return what code hosts and the site make of a page's headings, to be linked to."""
-    found = set()
-    for heading in re.findall(r"^#+ +(.*)$", page.read_text(), re.MULTILINE):
-        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
-        found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
-    return found
-
-
 def filled(page: str, made: Filling, path: Path) -> str:
     """Return a page with its parts and the numbers of its sentences made anew.
 
