@@ -7,7 +7,6 @@ language models are computed from their configurations, but for the parameters t
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -280,8 +279,9 @@ def _excess(costs: str) -> str:
 def true_cost_page() -> Filling:
     """Return how true costs are."""
     own = [one for one in summary() if one.costs == "roofline"]
-    close = Counter({one: sum(row.close for row in summary() if row.costs == one)
-                     for one in ("roofline", "calibrated")})  # fmt: skip
+    close = dict.fromkeys(("roofline", "calibrated"), 0)
+    for row in summary():
+        close[row.costs] += row.close
     steps = sorted(one.ratio for one in engine_steps())
     runs = processor_costs.stored()
     excess = 100 * (runs["real"] / runs.groupby(["model", "k"])["real"].transform("min") - 1)

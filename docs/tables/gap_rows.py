@@ -9,25 +9,23 @@ cost that equals its bound.
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from page import DOCS, TABLES, by_stages, newest_versions, results_in
 
+import boundmark
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.paths import OUTSIDE, Network
-from boundmark.bounds.layers.layer_reach import run as layer_reach
 from boundmark.bounds.placement.series.method import parts_along_chain
-from boundmark.datasets.layers.language_models import load, published
+from boundmark.datasets.layers.language_models import published
 from boundmark.datasets.zoo import index
-from boundmark.heuristics.layers.defaults import vllm
-from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import BoundmarkError
-from boundmark.problems.layers import PROBLEM as LAYERS
-from boundmark.problems.layers import LayerAssignment, LayersInstance
-from boundmark.problems.method import Budget
+from boundmark.problems.layers import LayerAssignment
 from boundmark.problems.placement import PlacementInstance
 from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.stored.store import ResultStore
@@ -122,12 +120,9 @@ def by_method(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_graph(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the best certified LB/UB of each graph, geometric means, and how many are optimal."""
+    """Return the best certified LB/UB of each graph."""
     best = found[found["is_certified"]].pivot_table("ratio", ["graph", "nodes"], "k", "max")
     lines = [[graph, str(n), *map(ratio_text, row)] for (graph, n), row in best.iterrows()]
-    means = (f"{geometric_mean(best[k].dropna()):.4f}" for k in best)
-    lines.append(["geometric mean", "", *means])
-    lines.append([OPTIMAL, "", *(str(int((best[k] == 1).sum())) for k in best)])
     return pd.DataFrame(lines, columns=["graph", "n", *by_stages(best.columns)])
 
 
@@ -149,20 +144,15 @@ def held_out(rows: pd.DataFrame) -> Frames:
     """
     found = ratios(rows)
     found = found[found["method"] == "certify"]
-    is_plain, is_small = found["graph"].str.endswith(PLAIN), found["nodes"] <= SMALL
-    stages = sorted(set(found["k"]))
+    is_plain, stages = found["graph"].str.endswith(PLAIN), sorted(set(found["k"]))
     lines = []
-    for weights, is_weights in (("weighted", ~is_plain), ("plain", is_plain)):
-        for is_size in (is_small, ~is_small):
-            part = found[is_weights & is_size]
-            if part.empty:
-                continue
-            cells = part.pivot_table("ratio", "graph", "k").reindex(columns=stages)
-            means = [
-                f"{geometric_mean(cells[k]):.3f}" if cells[k].notna().all() else "" for k in stages
-            ]
-            nodes = f"{part['nodes'].min()} to {part['nodes'].max()}"
-            lines.append([weights, nodes, str(len(cells)), *means])
+    for (plain, _), part in found.groupby([is_plain, found["nodes"] > SMALL]):
+        cells = part.pivot_table("ratio", "graph", "k").reindex(columns=stages)
+        means = (
+            f"{geometric_mean(cells[k]):.3f}" if cells[k].notna().all() else "" for k in stages
+        )
+        nodes = f"{part['nodes'].min()} to {part['nodes'].max()}"
+        lines.append(["plain" if plain else "weighted", nodes, str(len(cells)), *means])
     head = ["weights", "nodes", "graphs", *by_stages(stages)]
     return {
         "held-out": pd.DataFrame(lines, columns=head),
@@ -190,19 +180,13 @@ def placements(rows: pd.DataFrame, modules: Mapping[str, tuple[int, int]]) -> pd
     lines = []
     by_place = rows.assign(device=rows["device"].replace("", "its own"))
     for (cluster, name), found in by_place.groupby(["device", "instance"], dropna=False):
-        largest, outside = modules[found["instance_sha256"].iloc[0]]
         cost, bound = found["objective"].min(), found["bound_certified"].max()
-        best = found[found["objective"] == cost].sort_values("wall_seconds")["method"]
+        best = [*found[found["objective"] == cost].sort_values("wall_seconds")["method"], ""][0]
         seconds = found.loc[found["method"] == "placement-certify", "cpu_seconds"].max()
-        cells = (found["nodes"].iloc[0], largest, outside)
-        numbers = ("" if pd.isna(one) else f"{round(one):,}" for one in (cost, bound, seconds))
-        shown = [*numbers]
-        lines.append(
-            [
-                name, cluster, *(f"{one:,}" for one in cells), best.iloc[0] if len(best) else "",
-                *shown[:2], gap_text(cost, bound), shown[2],
-            ]
-        )  # fmt: skip
+        sizes = (found["nodes"].iloc[0], *modules[found["instance_sha256"].iloc[0]])
+        numbers = ["" if pd.isna(one) else f"{round(one):,}" for one in (cost, bound, seconds)]
+        shape = [name, cluster, *(f"{one:,}" for one in sizes), best]
+        lines.append([*shape, *numbers[:2], gap_text(cost, bound), numbers[2]])
     head = ["model", "cluster", "n", "largest", "outside", "best schedule by", "makespan", "LB"]
     return pd.DataFrame(lines, columns=[*head, "gap", "CPU, s"])
 
@@ -359,30 +343,6 @@ def tools(rows: pd.DataFrame) -> Frames:
     }
 
 
-class Last:
-    """Keeps what a method reports last."""
-
-    found: LayerAssignment
-    proven: int
-
-    def solution(self, solution: LayerAssignment) -> None:
-        """Keep an assignment."""
-        self.found = solution
-
-    def bound(self, bound: Certificate) -> None:
-        """Keep a bound."""
-        self.proven = bound.bound
-
-
-def _reported(method: Callable[..., Any], sample: LayersInstance) -> tuple[LayerAssignment, int]:
-    """Return the assignment of a method and its cost, which is the bound if it proves one."""
-    last = Last()
-    method(sample, Budget(wall_seconds=60.0), 1, last)
-    cost = sample.objective(last.found)
-    assert getattr(last, "proven", cost) == cost
-    return last.found, cost
-
-
 def measured() -> pd.DataFrame:
     """Return gaps on measured times of kernels, for what `aiconfigurator-core` covers.
 
@@ -390,47 +350,44 @@ def measured() -> pd.DataFrame:
     the roofline's optimum costs on measured times.
     """
     lines = []
-    for model in published():
-        make = LAYERS.maker(load(model))
-        for devices in ("2xH100,4xA100-80GB@25", "4xH100,4xA100-80GB@25"):
-            for phase, batch, context in (("decode", 8, 4096), ("prefill", 4, 1024)):
-                given: dict[str, int | str] = {
-                    "devices": devices, "phase": phase, "batch": batch, "context": context,
-                }  # fmt: skip
-                try:
-                    tables: Any = make({**given, "costs": "measured"})
-                except BoundmarkError:
-                    continue
-                assumed: Any = make(given)
-                _, best = _reported(layer_reach, tables)
-                other, least = _reported(layer_reach, assumed)
-                costs = (_reported(vllm, tables)[1] / best, _reported(vllm, assumed)[1] / least)
-                ratios = (*costs, tables.objective(other) / best)
-                gaps = (f"{100 * (one - 1):.1f} %" for one in ratios)
-                lines.append([model, devices, phase, f"{best / 1e6:,.2f}", *gaps])
+    clusters = ("2xH100,4xA100-80GB@25", "4xH100,4xA100-80GB@25")
+    workloads = (("decode", 8, 4096), ("prefill", 4, 1024))
+    for model, devices, workload in product(published(), clusters, workloads):
+        given = dict(zip(("phase", "batch", "context"), workload, strict=True))
+        name = f"language-models/{model}"
+        solve = partial(boundmark.solve, name, "layers", devices=devices, quiet=True, **given)
+        try:
+            best = solve(methods="layer-reach", costs="measured")
+        except BoundmarkError:
+            continue
+        assumed = solve(methods="layer-reach")
+        assert best.is_optimal
+        assert assumed.is_optimal
+        other: Any = best.instance
+        costs = (
+            (solve(methods="vllm-even", costs="measured").cost, best.cost),
+            (solve(methods="vllm-even").cost, assumed.cost),
+            (other.objective(LayerAssignment.from_json(assumed.record.solution)), best.cost),
+        )
+        gaps = (f"{100 * (cost / least - 1):.1f} %" for cost, least in costs)
+        lines.append([model, devices, workload[0], f"{best.cost / 1e6:,.2f}", *gaps])
     head = ["model", "devices", "phase", "optimum, ms", "vLLM, measured", "vLLM, roofline"]
     return pd.DataFrame(lines, columns=[*head, "the roofline's optimum"])
 
 
-def made(kind: str, folder: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the tables of a kind, by the names of their files."""
+def made(kind: str, folder: Path) -> Frames:
+    """Return the tables of a kind, by the names of their files."""
     if kind == "measured":
-        yield "measured", measured()
-        return
+        return {kind: measured()}
     rows = results_in(folder)
+    if kind == "placements":
+        return {kind: placements(rows, stored_modules(folder, rows))}
     if kind in ("zoo", "nasnet"):
-        yield kind, models(rows)
-    elif kind == "placements":
-        yield kind, placements(rows, stored_modules(folder, rows))
-    else:
-        yield from KINDS[kind](rows).items()
-
-
-KINDS: Mapping[str, Callable[[pd.DataFrame], Frames]] = {
-    "random": random_graphs, "held-out": held_out, "defaults": defaults, "tools": tools,
-}  # fmt: skip
+        return {kind: models(rows)}
+    several = {"random": random_graphs, "held-out": held_out, "defaults": defaults, "tools": tools}
+    return several[kind](rows)
 
 
 if __name__ == "__main__":
-    for name, table in made(sys.argv[1], Path(sys.argv[-1])):
+    for name, table in made(sys.argv[1], Path(sys.argv[-1])).items():
         table.to_csv(TABLES / "gaps" / f"{name}.csv", index=False)

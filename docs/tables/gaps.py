@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
-from page import TABLES, Filling, markdown
+from page import TABLES, Filling, markdown, word
 from papers import TABLE_3
 
 from boundmark.bounds.placement.series.chain import WELL_SEARCHED
@@ -29,7 +29,7 @@ def whole(name: str, text_columns: int) -> str:
 def overview() -> dict[str, tuple[str, str]]:
     """Return for each kind of instance how many there are, and what is proven of them."""
     zoo, cells = read("zoo"), read("zoo").filter(like="k = ")
-    random = sum(int((read(f"{kind}-graphs")["n"] != "").sum()) for kind in ("random", "plain"))
+    random = len(read("random-graphs")) + len(read("plain-graphs"))
     *_, (_, pairs, optimal, mean, _) = placement_rows(read("placements"))
     layers = [read("defaults-serving"), read("defaults-training")]
     instances = sum(map(len, layers))
@@ -257,12 +257,9 @@ def readme() -> Filling:
             f"[{_proven()} cells of the zoo](docs/how",
             f"weighted random graphs are within {weighted()} of the optimum",
             f"[{pairs}](docs/how-far-from-optimal.md#placements) are within {mean:.1f} % in the",
-            f"defaults are up to {_WHOLE[int(slowest_default())]} times slower",
+            f"defaults are up to {word(int(slowest_default()))} times slower",
         ],
     )
-
-
-_WHOLE = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 def first_page() -> Filling:

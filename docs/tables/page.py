@@ -31,7 +31,7 @@ import pyarrow as pa
 from boundmark.problems.errors import InvalidInputError
 from boundmark.reports.pages.formats import markdown_rows
 from boundmark.reports.pages.page import Group, Section
-from boundmark.reports.problem_report import Grouping, ProblemResults
+from boundmark.reports.problem_report import ProblemReport, ProblemResults
 from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.parquet import as_frame
 from boundmark.reports.stored.run_records import read_environments
@@ -137,6 +137,11 @@ def output_of(command: str) -> str:
     return "\n".join(["```text", f"$ {command}", *map(str.rstrip, lines), "```"])
 
 
+def word(number: int) -> str:
+    """Return a number up to ten as a word."""
+    return WORDS.split("|")[number - 1] if 0 < number <= 10 else str(number)
+
+
 def rows_of(page: str, head: str) -> dict[str, list[str]]:
     """Return the rows of the table of a page whose heads begin so, by their first cell.
 
@@ -176,9 +181,9 @@ def stored(name: str, problem: str) -> pd.DataFrame:
 
 
 def results(
-    rows: pd.DataFrame, grouping: Grouping, chosen: "pd.Series[bool] | None" = None
+    report: ProblemReport, rows: pd.DataFrame, chosen: "pd.Series[bool] | None" = None
 ) -> ProblemResults:
-    """Return rows of one problem as a report's sections take them.
+    """Return rows of one problem as the sections of its report take them.
 
     Parameters
     ----------
@@ -189,9 +194,10 @@ def results(
     beside = rows[rows["instance_sha256"].isin(shown["instance_sha256"])]
     tasks, certified = with_names(shown), certified_of_tasks(with_names(beside))
     nothing: Any = None
+    assert report.grouping is not None
     return ProblemResults(
-        str(rows["problem"].iloc[0]), with_parameter_columns(tasks),
-        with_parameter_columns(certified), pd.DataFrame(columns=TRACES.names), nothing, grouping,
+        str(rows["problem"].iloc[0]), *map(with_parameter_columns, (tasks, certified)),
+        pd.DataFrame(columns=TRACES.names), nothing, report.grouping,
     )  # fmt: skip
 
 

@@ -5,36 +5,24 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import page
 import pandas as pd
-from page import TABLES, Filling, by_stages, markdown, section_table, stored
+from page import TABLES, Filling, by_stages, markdown, rows_of, section_table, stored, word
+from page import results as results_of
 
 from boundmark.reports import ordering, slicing
 from boundmark.reports.methods import method_section, method_table
 from boundmark.reports.pages.page import Section
 from boundmark.reports.placement import REPORT as PLACEMENT
 from boundmark.reports.placement import latencies, learned
-from boundmark.reports.problem_report import ProblemReport, ProblemResults
+from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.statistics import geometric_mean
 
 INCEPTION, RESNET, BERT = "inception-v3", "resnet-50", "bert-base"
 
 
-def _results(
-    report: ProblemReport, rows: pd.DataFrame, chosen: "pd.Series[bool] | None" = None
-) -> ProblemResults:
-    assert report.grouping is not None
-    return page.results(rows, report.grouping, chosen)
-
-
 def _range(values: Iterable[float], digits: int = 1) -> str:
     found = sorted(values)
     return f"{found[0]:.{digits}f} to {found[-1]:.{digits}f}"
-
-
-def _word(number: int) -> str:
-    """Return a number up to ten as a word."""
-    return page.WORDS.split("|")[number - 1] if 0 < number <= 10 else str(number)
 
 
 @cache
@@ -48,7 +36,7 @@ def _of_suite(name: str, *parts: str) -> "pd.Series[bool]":
 
 
 def _hsdag(chosen: "pd.Series[bool]") -> tuple[ProblemResults, pd.DataFrame]:
-    shown = _results(PLACEMENT, _placements("hsdag"), chosen)
+    shown = results_of(PLACEMENT, _placements("hsdag"), chosen)
     return shown, learned.learned_table(shown.tasks, shown.certified)
 
 
@@ -63,7 +51,7 @@ def hsdag() -> Filling:
     """Return Tables 2, 3 and 5, curves, and placements on three devices."""
     rows = _placements("hsdag")
     features = _of_suite("hsdag", "ablations")
-    curves = _results(PLACEMENT, rows, _of_suite("hsdag", "curves"))
+    curves = results_of(PLACEMENT, rows, _of_suite("hsdag", "curves"))
     tables = {"curves": learned.curve_table(curves.tasks, curves.certified)}
     parts = {
         name: section_table(learned.learned_section(shown, {"learned": found}))
@@ -79,7 +67,7 @@ def hsdag() -> Filling:
     assert (own["makespan"] == gpu)[[RESNET, BERT]].all()
     below = 100 * (1 - own["makespan"] / gpu)[INCEPTION]
     gaps = 100 * own["gap"]
-    zoo = _results(PLACEMENT, rows, _of_suite("hsdag", "zoo"))
+    zoo = results_of(PLACEMENT, rows, _of_suite("hsdag", "zoo"))
     methods = {"methods": method_table(zoo.tasks, zoo.certified)}
     parts["curves"] = section_table(learned.curve_section(curves, tables))
     parts["zoo"] = section_table(
@@ -91,28 +79,21 @@ def hsdag() -> Filling:
             f"finds and proves it within {np.ceil(exact['seconds'].max()):.0f} seconds of "
             "processor time",
             f"BERT base, {gaps[RESNET]:.1f} and {gaps[BERT]:.1f} % above the optimum",
-            f"its latency is {below:.0f} % below GPU-only, and {gaps[INCEPTION] + 1e-9:.0f} % "
-            "above the optimum",
+            f"its latency is {below:.0f} % below GPU-only, and {gaps[INCEPTION]:.0f} % above the "
+            "optimum",
         ],
     )
 
 
 def placement_page() -> Filling:
     """Return how far `hsdag` is from the optimum."""
-    gaps = 100 * _hsdag(_of_paper())[1].set_index(["method", "instance"]).loc["hsdag", "gap"]
-    return Filling(
-        {},
-        [
-            f"BERT base, {gaps[RESNET]:.1f} and {gaps[BERT]:.1f} % above the certified optimum",
-            f"On Inception-v3 it is {gaps[INCEPTION]:.0f} % above it",
-        ],
-    )
+    return Filling({}, hsdag().sentences[1:])
 
 
 def moirai() -> Filling:
     """Return Figure 10 in both models of transfers, what the paper claims, fusion, and times."""
     shown, edges = (
-        _results(PLACEMENT, _placements("moirai"), _of_suite("moirai", part))
+        results_of(PLACEMENT, _placements("moirai"), _of_suite("moirai", part))
         for part in ("cells-short", "cells-per-edge")
     )
     found, found_edges = (
@@ -167,11 +148,11 @@ def _moirai_sentences(
     }
     return [
         f"is optimal on {len(optimal)} of the {len(known)} graphs, {(optimal == 'gpt').sum()} of "
-        f"GPT and {_word((optimal == 'swin').sum())} of Swin, and "
+        f"GPT and {word((optimal == 'swin').sum())} of Swin, and "
         f"{100 * known['gap'].median():.1f} % above the bound in the median",
         f"is {_range(better)} % better than Moirai's program in the mean, and worse on "
         f"{(ratio > 1).sum()} of {len(ratio)} graphs",
-        f"it is {_range(slow)} times slower on {_word(len(slow))} models and has no placement",
+        f"it is {_range(slow)} times slower on {word(len(slow))} models and has no placement",
         f"is more than {np.ceil(100 * limit.max()) / 100:.2f} times as fast as one device",
         f"and m-SCT takes up to {within['m-sct']:.1f} times as long; between servers, GETF takes "
         f"up to {between['getf']:.0f} times as long",
@@ -197,7 +178,7 @@ def _times(shown: ProblemResults) -> list[str]:
 @cache
 def _slices() -> tuple[Section, pd.DataFrame]:
     """Return the section on searches for slices, and each search on each instance."""
-    shown = _results(slicing.REPORT, stored("memorianova", "slicing"))
+    shown = results_of(slicing.REPORT, stored("memorianova", "slicing"))
     found = slicing.search_table(shown.tasks, shown.certified)
     section = slicing.search_section(shown, {"searches": found})
     assert section is not None
@@ -228,7 +209,7 @@ def memorianova() -> Filling:
     little = of_models[of_models["saved"] < 0.0015]["most"].sort_values()
     assert little.index[-1].startswith("densenet121")
     by_model = ("instance", "one device", "geneflow: saved %", "slice-search: saved %", "at most %")
-    orders = _results(ordering.REPORT, stored("memorianova", "ordering"))
+    orders = results_of(ordering.REPORT, stored("memorianova", "ordering"))
     savings = ordering.saving_section(orders, {"savings": ordering.saving_table(orders)})
     return Filling(
         {
@@ -243,11 +224,11 @@ def memorianova() -> Filling:
             f"saves {four[2]} % in the same time",
             f"with the number of devices: {gaps[0]}, {gaps[1]} and {gaps[2]} %",
             f"with eight, `geneflow` saves {mixed[0]} % and nothing at all on "
-            f"{_word((genetic < 0.0005).sum())} of the nine models, `slice-search` {mixed[2]} %, "
+            f"{word((genetic < 0.0005).sum())} of the nine models, `slice-search` {mixed[2]} %, "
             f"and the bounds allow {mixed[3]} %",
-            f"cutting {_word(len(little))} of the {_word(len(of_models))} models saves nothing or "
+            f"cutting {word(len(little))} of the {word(len(of_models))} models saves nothing or "
             f"0.1 %. The bounds prove that no plan saves more than {100 * little.iloc[-2]:.1f} % "
-            f"on {_word(len(little) - 1)} of these; densenet121 is open",
+            f"on {word(len(little) - 1)} of these; densenet121 is open",
         ],
     )
 
@@ -261,7 +242,7 @@ def slicing_page() -> Filling:
 def ordering_page() -> Filling:
     """Return what is proven of orders, and how much they save."""
     rows = stored("memorianova", "ordering")
-    shown = _results(ordering.REPORT, rows)
+    shown = results_of(ordering.REPORT, rows)
     assert shown.certified["optimal"].all()
     savings = ordering.saving_table(shown)
     best = savings[savings["method"] == "downset-dp"].set_index("instance")
@@ -282,8 +263,8 @@ def ordering_page() -> Filling:
             f"accepted by the checker, within {seconds} s of processor time",
             f"saves up to {saved[1]} and up to {saved[0]}",
             f"leaves gaps of up to {100 * left['sum']:.1f} % for the sum, and none for the peak",
-            f"finds {_word((above == 0).sum())} of the eleven optimal sums; its orders of the "
-            f"{_word((above > 0).sum())} Inception models are {_range(above[above > 0], 0)} % "
+            f"finds {word((above == 0).sum())} of the eleven optimal sums; its orders of the "
+            f"{word((above > 0).sum())} Inception models are {_range(above[above > 0], 0)} % "
             "above the optimum",
         ],
     )
@@ -408,16 +389,16 @@ def gap_page() -> Filling:
 
 def microbatch_page() -> Filling:
     """Return what the page about Tessel says of periods, which has the tables of one run."""
-    table: dict[str, Any] = page.rows_of("docs/results-tessel.md", "devices | instances")
+    table: dict[str, Any] = rows_of("docs/results-tessel.md", "devices | instances")
     more = table["8"], table["16"]
     optimal, instances = (sum(int(row[at]) for row in more) for at in (1, 0))
     last = max(float(row[4]) for row in more)
-    speed = page.rows_of("docs/results-tessel.md", "GPUs | Tessel | 1F1B+")["8"]
+    speed = rows_of("docs/results-tessel.md", "GPUs | Tessel | 1F1B+")["8"]
     plus, own = (speed[at].partition("(")[2].rstrip(")") for at in (1, 2))
     return Filling(
         {},
         [
-            f"all {_word(int(table['4'][0]))} instances within {table['4'][4]} s",
+            f"all {word(int(table['4'][0]))} instances within {table['4'][4]} s",
             f"{optimal} of {instances} are certified optimal (limit 10 s), after {last} s at most",
             f"{float(own):.1f} times that of 1F1B, and {plus} times that of 1F1B+",
         ],

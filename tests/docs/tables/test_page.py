@@ -13,6 +13,7 @@ from page import Filling, filled
 from boundmark.benchmarks.cli import main
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
+from boundmark.reports.pipeline import REPORT
 
 PATH = Path("page.md")
 FILLINGS = [pytest.param(*one, id=f"{at}-{one[0]}") for at, one in enumerate(page.fillings())]
@@ -101,8 +102,7 @@ def test_rows_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     rows = page.stored("own", "pipeline")
     assert rows["method"].tolist() == ["max-work", "uniform"]
     assert rows["instance_sha256"].nunique() == 1
-    grouping = page.Grouping("k")
-    (known,) = page.results(rows, grouping).certified.to_dict("records")
+    (known,) = page.results(REPORT, rows).certified.to_dict("records")
     assert known["objective"] == rows["objective"].max()
     assert known["bound"] == rows["bound_certified"].max()
     monkeypatch.setattr(page, "read_environments", lambda store: {"1": {**found, "dirty": True}})
