@@ -32,7 +32,6 @@ from boundmark.reports.stored.store import ResultStore
 
 OPTIMAL = "optimal"
 
-# Tables by the names of their files.
 Frames = Mapping[str, pd.DataFrame]
 
 

@@ -46,9 +46,6 @@ ROOT = DOCS.parent
 
 MODULES = ("papers", "gaps", "declared_tables")
 
-# Of a cell without a value.
-NONE = "–"
-
 
 class Filling(NamedTuple):
     """What is filled into a page: parts by the name in their marks, and sentences."""

@@ -78,7 +78,6 @@ def main(results: str, folder: str) -> None:
     for name, colours in COLOURS.items():
         path = Path(folder) / f"demo-gaps-{name}.svg"
         draw(gaps, colours).savefig(path, transparent=True, metadata={"Date": None})
-        print(path)
 
 
 if __name__ == "__main__":
