@@ -146,16 +146,13 @@ class Part:
     ----------
     layers
         Their number.
-    seconds, launches, flops, weights, kept
-        Of each layer: time on one GPU and the part of it that launches of kernels take,
-        floating-point operations forward, number of weights, and bytes of the input that
+    seconds, weights, kept
+        Of each layer: time on one GPU, number of weights, and bytes of the input that
         recomputation starts from.
     """
 
     layers: int
     seconds: float
-    launches: float
-    flops: float
     weights: float
     kept: float
 
@@ -212,30 +209,6 @@ def _bandwidth(gpus: int) -> float:
     return SERVER_BANDWIDTH if gpus <= SERVER_GPUS else NETWORK_BANDWIDTH
 
 
-def transfer_ticks(member: str) -> int:
-    """Return the ticks to move a layer's result from one GPU to the next.
-
-    Inside a server if the layout has one server, and over the network if it has several.
-    """
-    match = _matched(member)
-    costs = _costs(match)
-    return _ticks(costs.parts[0].kept / _bandwidth(int(match["gpus"])))
-
-
-def training_flops(member: str) -> float:
-    """Return the floating-point operations of training on a micro-batch, with recomputation.
-
-    A backward block has as many as it takes forward blocks of time. [ALPA22], whose measure
-    [TESSEL24] uses, counts so too; but logits are left out here.
-    """
-    return (1 + BACKWARD) * sum(part.layers * part.flops for part in costs_of(member).parts)
-
-
-def costs_of(member: str) -> Costs:
-    """Return the costs of the model, GPUs, mode and samples that a name says, in any shape."""
-    return _costs(_matched(member))
-
-
 def _matched(member: str) -> re.Match[str]:
     match = NAME.fullmatch(member)
     if match is None:
@@ -253,12 +226,10 @@ def _costs(match: re.Match[str]) -> Costs:
     parts = []
     for pattern, part_of in zip(patterns, share, strict=True):
         found, layers = _layers(graph, pattern)
-        seconds, launches, flops, weights = (
-            amount / layers for amount in _scaled(graph, found, scale, samples)
-        )
+        seconds, weights = (amount / layers for amount in _scaled(graph, found, scale, samples))
         kept = samples * _tokens(graph, found) * size.hidden * NUMBER_BYTES
         count = round(size.layers * part_of)
-        parts.append(Part(count, seconds, launches, flops, weights, kept))
+        parts.append(Part(count, seconds, weights, kept))
     lookups = [i for i, name in enumerate(graph.names) if re.match(lookup, name)] if lookup else []
     seconds = _scaled(graph, lookups, scale, samples)[0] if lookups else 0.0
     words = float(size.words * size.hidden)
@@ -321,8 +292,8 @@ def _tokens(graph: ComputationGraph, operators: Sequence[int]) -> int:
 
 def _scaled(
     graph: ComputationGraph, operators: Sequence[int], scale: float, samples: int
-) -> tuple[float, float, float, float]:
-    """Return seconds on one GPU, those of launches, operations, and weights, all scaled.
+) -> tuple[float, float]:
+    """Return seconds on one GPU, and weights, all scaled.
 
     What reads weights has `scale` times as many rows and columns, everything else as many times the
     elements; the zoo's graphs hold one sample in half precision.
@@ -339,12 +310,8 @@ def _scaled(
     streamed = np.where(is_lookup, graph.output_bytes[at] * samples * scale, weights * NUMBER_BYTES)
     roof = np.maximum(work / gpu.rate("float16"), (moved + streamed) / gpu.memory_bandwidth)
     is_free = np.array([name in FREE_OP_TYPES for name in types])
-    launches = np.where(is_free, 0.0, gpu.op_overhead)
     seconds = np.where(is_free, 0.0, roof + gpu.op_overhead)
-    seconds_sum, launches_sum, flops, count = (
-        float(column.sum()) for column in (seconds, launches, work, weights)
-    )
-    return seconds_sum, launches_sum, flops, count
+    return float(seconds.sum()), float(weights.sum())
 
 
 # What reads nearly all weights; their number grows with the square of the hidden size.

@@ -1,4 +1,4 @@
-"""Fit the tables of efficiencies: `python docs/tables/efficiency.py`; `--check` only compares.
+"""Fit the tables of efficiencies: `python docs/tables/efficiency.py`.
 
 Writes problems/devices/efficiency.toml from the models of the data set `measured` that were timed
 one operator at a time. For each class of operator, the six numbers of a curve are the non-negative
@@ -12,8 +12,6 @@ as separate products, 8 to 80 times as long as that of the others, because of ho
 memory.
 """
 
-import argparse
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -157,10 +155,7 @@ def _toml(tables: Mapping[str, EfficiencyTable]) -> str:
 
 
 def main() -> None:
-    """Write the tables, or compare them with those written."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 if old")
-    is_check = parser.parse_args().check
+    """Write the tables."""
     by_device: defaultdict[str, list[MeasuredModel]] = defaultdict(list)
     for name in measured_models():
         model = measured_model(name)
@@ -174,10 +169,7 @@ def main() -> None:
             f"timed by itself on one {how.device} ({how.runtime}, {how.dtype}, {how.date})."
         )
         tables[device] = fitted(models, source)
-    text = _toml(tables)
-    if is_check:
-        sys.exit(text != OUT.read_text())
-    OUT.write_text(text)
+    OUT.write_text(_toml(tables))
 
 
 if __name__ == "__main__":

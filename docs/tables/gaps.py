@@ -1,59 +1,21 @@
-"""Make docs/how-far-from-optimal.md from the tables in `docs/tables/gaps`.
-
-`python docs/tables/gaps.py` makes the page's tables anew. `python docs/tables/gaps.py save NAME...`
-reads what `default_gaps.py`, `zoo_gaps.py`, `random_graphs.py`, `placement_gaps.py`,
-`measured_gaps.py`, `todays_tools.py` or `human_experts.py` prints, and keeps its tables as CSV
-under these names, in their order; `-` leaves one out.
-"""
+"""What pages show of the tables in `docs/tables/gaps`, which `gap_rows.py` makes; see `page.py`."""
 
 import math
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
-from mtpp import TABLE_3
-from results_page import DOCS, make_page, markdown
+from page import TABLES, Filling, markdown, word
+from papers import TABLE_3
 
+from boundmark.bounds.placement.series.chain import WELL_SEARCHED
 from boundmark.reports.statistics import geometric_mean
 
-DATA = DOCS / "tables" / "gaps"
-PAGE = DOCS / "how-far-from-optimal.md"
-
 OPTIMAL = "optimal"
-
-# The largest module that searches mostly master; see `placement_gaps.py`.
-SMALL_MODULE = 40
-
-
-def tables_of(printed: str) -> list[pd.DataFrame]:
-    """Return the Markdown tables of a text, cells as they are printed."""
-    found: list[list[list[str]]] = []
-    is_inside = False
-    for line in printed.splitlines():
-        if not line.startswith("|"):
-            is_inside = False
-            continue
-        if not is_inside:
-            found.append([])
-        is_inside = True
-        found[-1].append([cell.strip() for cell in line.strip().strip("|").split("|")])
-    return [pd.DataFrame(rows, columns=head) for head, _, *rows in found]
-
-
-def save(names: list[str], printed: str) -> None:
-    """Write the tables of a text as CSV, each under its name."""
-    found = tables_of(printed)
-    if len(found) != len(names):
-        raise ValueError(f"The text has {len(found)} tables; expected {len(names)}, one a name.")
-    DATA.mkdir(exist_ok=True)
-    for name, table in zip(names, found, strict=True):
-        if name != "-":
-            table.to_csv(DATA / f"{name}.csv", index=False)
 
 
 def read(name: str) -> pd.DataFrame:
     """Return a table whose cells are texts."""
-    found = pd.read_csv(DATA / f"{name}.csv", dtype=str, keep_default_na=False)
+    found = pd.read_csv(TABLES / "gaps" / f"{name}.csv", dtype=str, keep_default_na=False)
     # Columns of one name get numbers from pandas.
     return found.rename(columns=lambda head: head.partition(".")[0])
 
@@ -64,53 +26,58 @@ def whole(name: str, text_columns: int) -> str:
     return markdown(list(table.columns), table.to_numpy().tolist(), text_columns)
 
 
-def overview() -> str:
-    """Return a line for each kind of instance: how many there are, and what is proven of them."""
-    zoo, placements = read("zoo"), read("placements")
-    cells = zoo.loc[:, [column for column in zoo.columns if column.startswith("k = ")]]
-    weighted = read("random-methods").set_index("method").loc["`certify`"]
-    means = [1 / float(weighted[f"k = {k}"]) - 1 for k in (4, 8, 16, 32)]
-    random = sum(int((read(f"{kind}-graphs")["n"] != "").sum()) for kind in ("random", "plain"))
-    *_, (_, pairs, optimal, mean, _) = placement_rows(placements)
+def overview() -> dict[str, tuple[str, str]]:
+    """Return for each kind of instance how many there are, and what is proven of them."""
+    zoo, cells = read("zoo"), read("zoo").filter(like="k = ")
+    random = len(read("random-graphs")) + len(read("plain-graphs"))
+    *_, (_, pairs, optimal, mean, _) = placement_rows(read("placements"))
     layers = [read("defaults-serving"), read("defaults-training")]
     instances = sum(map(len, layers))
     unproven = sum(int(one["devices"].str.contains("bound").sum()) for one in layers)
-    slower = [_percent(cell) for cell in read("defaults-by-tool")["largest gap"] if cell]
-    tools = read("tools-partitions")
+    tools, experts = read("tools-partitions"), read("experts")
     split = [_gap(cell) for cell in tools["equal work"]]
-    experts = read("experts")
+    improved = [_gap(cell) for cell in tools.iloc[:, -3:-1].to_numpy().ravel()]
     above = [_percent(cell) for cell in experts["above"].to_numpy().ravel()]
-    rows = [
-        [
-            "pipeline partitions of models", f"{len(zoo)} graphs of the [zoo](datasets.md#zoo)",
+    return {
+        "pipeline partitions of models": (
+            f"{len(zoo)} graphs of the [zoo](datasets.md#zoo)",
             f"{int((cells == OPTIMAL).to_numpy().sum())} of {cells.size} proven optimal",
-        ],
-        [
-            "pipeline partitions of random graphs", f"{random} graphs",
-            f"weighted ones within {100 * min(means):.1f} to {100 * max(means):.1f} % in the mean "
-            "for k = 4 to 32",
-        ],
-        [
-            "placements", f"{pairs} pairs of a model and a cluster",
+        ),
+        "pipeline partitions of random graphs": (
+            f"{random} graphs",
+            f"weighted ones within {weighted()} in the mean for k = 4 to 32",
+        ),
+        "placements": (
+            f"{pairs} pairs of a model and a cluster",
             f"{optimal} proven optimal, within {mean} in the mean",
-        ],
-        [
-            "layers of language models", f"{instances} instances",
+        ),
+        "layers of language models": (
+            f"{instances} instances",
             f"{instances - unproven} proven optimal; defaults of tools take up to "
-            f"{1 + max(slower) / 100:.1f} times as long",
-        ],
-        [
-            "what tools do today", f"{len(tools)} partitions",
+            f"{slowest_default():.1f} times as long",
+        ),
+        "what tools do today": (
+            f"{len(tools)} partitions",
             f"stages of equal work up to {max(split):.0f} % above the optimum; METIS or "
-            "Mt-KaHyPar, repaired and improved, "
-            f"{max(_gap(c) for c in tools.iloc[:, -3:-1].to_numpy().ravel()):.1f} % at most",
-        ],
-        [
-            "splits by human experts", f"{experts['model'].nunique()} models, two phases",
+            f"Mt-KaHyPar, repaired and improved, {max(improved):.1f} % at most",
+        ),
+        "splits by human experts": (
+            f"{experts['model'].nunique()} models, two phases",
             f"{min(above):.0f} to {max(above):.0f} % above certified optima",
-        ],
-    ]  # fmt: skip
-    return markdown(["problem", "instances", "result"], rows, 3)
+        ),
+    }
+
+
+def weighted() -> str:
+    """Return the range of mean gaps of weighted random graphs."""
+    means = read("random-methods").set_index("method").loc["`certify`"]
+    gaps = [100 * (1 / float(means[f"k = {k}"]) - 1) for k in (4, 8, 16, 32)]
+    return f"{min(gaps):.1f} to {max(gaps):.1f} %"
+
+
+def slowest_default() -> float:
+    """Return how many times as long as the optimum a tool's default takes at most."""
+    return 1 + max(_percent(cell) for cell in read("defaults-by-tool")["largest gap"] if cell) / 100
 
 
 def _percent(cell: str) -> float:
@@ -155,10 +122,10 @@ def placement_table(cells: pd.DataFrame) -> str:
 def placement_rows(cells: pd.DataFrame) -> list[list[str]]:
     """Return the lines of that table; the last one has all placements."""
     ratio = _numbers(cells["makespan"]) / _numbers(cells["LB"])
-    is_small = (_numbers(cells["largest"]) <= SMALL_MODULE) & (_numbers(cells["outside"]) == 0)
+    is_small = (_numbers(cells["largest"]) <= WELL_SEARCHED) & (_numbers(cells["outside"]) == 0)
     rows = []
     for title, own in (
-        (f"models that fall into modules of at most {SMALL_MODULE} operators", ratio[is_small]),
+        (f"models that fall into modules of at most {WELL_SEARCHED} operators", ratio[is_small]),
         ("others", ratio[~is_small]),
         ("all", ratio),
     ):
@@ -179,21 +146,34 @@ def measured_table(cells: pd.DataFrame) -> str:
     return markdown(["phase", "instances", *columns], rows)
 
 
-def tool_table(cells: pd.DataFrame) -> str:
+def tool_rows(cells: pd.DataFrame) -> list[list[str]]:
     """Return for each tool how many of its partitions are optimal, and mean and largest gaps."""
     rows = []
     for tool in cells.columns[4:]:
         row = [tool]
         for costs in ("roofline", "measured"):
-            gaps = [
-                _gap(cell) for cell in cells.loc[cells["costs"] == costs, tool] if cell != "none"
-            ]
-            optimal = f"{gaps.count(0)} of {len(gaps)}"
-            mean = 100 * (geometric_mean([1 + gap / 100 for gap in gaps]) - 1) if gaps else 0
-            row += [optimal, f"{mean:.1f} %", f"{max(gaps):.1f} %"] if gaps else ["", "", ""]
+            own = cells.loc[(cells["costs"] == costs) & (cells[tool] != "none"), tool]
+            gaps = own.map(_gap)
+            if gaps.empty:
+                row += ["", "", ""]
+                continue
+            mean = 100 * (geometric_mean(1 + gaps / 100) - 1)
+            row += [f"{(gaps == 0).sum()} of {len(gaps)}", f"{mean:.1f} %", f"{gaps.max():.1f} %"]
         rows.append(row)
-    head = ["partition", "roofline: optimal", "mean gap", "largest", "measured: optimal"]
-    return markdown([*head, "mean gap", "largest"], rows)
+    return rows
+
+
+TOOL_HEAD = (
+    "partition", "roofline: optimal", "mean gap", "largest", "measured: optimal", "mean gap",
+    "largest",
+)  # fmt: skip
+
+
+def short_tools() -> dict[str, str]:
+    """Return mean gaps of what most people use, by the name of the part."""
+    rows = [[row[0], row[2], row[5]] for row in tool_rows(read("tools-partitions"))[:6]]
+    heads = ["what you use today", "mean gap on the roofline", "at times measured on an H100"]
+    return {"tools": markdown(heads, rows)}
 
 
 def schedule_table(cells: pd.DataFrame) -> str:
@@ -222,27 +202,121 @@ def _spaced(rows: list[list[str]]) -> list[list[str]]:
     return [[cell.replace("%", " %") for cell in row] for row in rows]
 
 
-def parts() -> dict[str, str]:
-    """Return each generated part of the page by the name in its marks."""
-    return {
-        "overview": overview(),
-        "weighted graphs": random_graph_table(
-            read("random-methods"), read("random-graphs"), TABLE_3["exact"]
-        ),
-        "plain graphs": random_graph_table(read("plain-methods"), read("plain-graphs")),
-        "held-out": whole("held-out", 1),
-        "zoo": zoo_table(read("zoo")),
-        "nasnet": whole("nasnet", 1),
-        "placements": placement_table(read("placements")),
-        "defaults": whole("defaults-by-tool", 1),
-        "measured": measured_table(read("measured")),
-        "tools' partitions": tool_table(read("tools-partitions")),
-        "tools' schedules": schedule_table(read("tools-schedules")),
-        "experts": whole("experts", 2),
-    }
+def how_far() -> Filling:
+    """Return all tables of the page, and what its sentences say of them."""
+    cells, tools = read("measured"), read("tools-partitions")
+    above = cells["the roofline's optimum"].map(_percent).groupby(cells["phase"]).max()
+    placements = read("placements")
+    gaps = placements["gap"].map(_gap)
+    serving = read("defaults-serving")
+    two = serving[serving["devices"].str.contains(",")]
+    fits = int((two["vLLM"] != "none").sum())
+    wide = [f"{gap:.1f} %" for gap in sorted(gaps[gaps > 3], reverse=True)]
+    return Filling(
+        {
+            "overview": markdown(
+                ["problem", "instances", "result"],
+                [[name, *line] for name, line in overview().items()], 3,
+            ),
+            "weighted graphs": random_graph_table(
+                read("random-methods"), read("random-graphs"), TABLE_3["exact"]
+            ),
+            "plain graphs": random_graph_table(read("plain-methods"), read("plain-graphs")),
+            "held-out": whole("held-out", 1),
+            "zoo": zoo_table(read("zoo")),
+            "nasnet": whole("nasnet", 1),
+            "placements": placement_table(placements),
+            "defaults": whole("defaults-by-tool", 1),
+            "measured": measured_table(cells),
+            "tools' partitions": markdown(TOOL_HEAD, tool_rows(tools)),
+            "tools' schedules": schedule_table(read("tools-schedules")),
+            "experts": whole("experts", 2),
+        },
+        [
+            f"within {above['prefill']:.0f} % of the optimum for prompts, but up to "
+            f"{above['decode']:.0f} % above it in decoding",
+            f"vLLM's even split fits on {fits} of these {len(two)} instances",
+            f"({wide[0][:-2]} and {wide[1]}: one module of 2,994 operators), mixtral-8x7b "
+            f"({wide[2]}), clip-vit-b-32 on intra-server ({wide[3]}) and inception-v3 on "
+            f"inter-server ({wide[4]}).",
+        ],
+    )  # fmt: skip
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["save"]:
-        save(sys.argv[2:], sys.stdin.read())
-    make_page(PAGE, parts)
+def _proven() -> str:
+    return overview()["pipeline partitions of models"][1].removesuffix(" proven optimal")
+
+
+def readme() -> Filling:
+    """Return the headline results."""
+    pairs, within = overview()["placements"]
+    mean = float(within.partition("within ")[2].partition(" ")[0])
+    return Filling(
+        short_tools(),
+        [
+            f"[{_proven()} cells of the zoo](docs/how",
+            f"weighted random graphs are within {weighted()} of the optimum",
+            f"[{pairs}](docs/how-far-from-optimal.md#placements) are within {mean:.1f} % in the",
+            f"defaults are up to {word(int(slowest_default()))} times slower",
+        ],
+    )
+
+
+def first_page() -> Filling:
+    """Return the results on its cards."""
+    instances, layers = overview()["layers of language models"]
+    proven, _, slower = layers.partition(" proven optimal; ")
+    return Filling(
+        short_tools(),
+        [
+            f"card result {_proven()} pairs",
+            f"{proven} of {instances.partition(' ')[0]} instances of language models",
+            f"are proven optimal; {slower}",
+        ],
+    )
+
+
+def pipeline_page() -> Filling:
+    """Return what is proven of models and of random graphs."""
+    return Filling(
+        {},
+        [
+            f"- {_proven()} cells of the zoo",
+            f"Weighted random graphs are within {weighted()} in the mean for k = 4 to 32",
+        ],
+    )
+
+
+def placement_page() -> Filling:
+    """Return optima and mean gaps, of all and of those with small modules."""
+    small, _, (_, pairs, optimal, mean, _) = placement_rows(read("placements"))
+    return Filling(
+        {},
+        [
+            f"- {pairs} pairs of a model and a cluster, one minute per method: {optimal} are "
+            f"proven optimal, and the mean gap is {mean}. It is {small[3]} for the {small[1]} "
+            "whose modules",
+        ],
+    )
+
+
+def layer_page() -> Filling:
+    """Return what vLLM's even splits cost."""
+    row = read("defaults-by-tool").set_index("tool").loc["vLLM"]
+    return Filling(
+        {},
+        [
+            f"vLLM's even splits are {row['median gap']} above them in the median and "
+            f"{row['largest gap']} at most"
+        ],
+    )
+
+
+PAGES: Mapping[str, Callable[[], Filling]] = {
+    "docs/how-far-from-optimal.md": how_far,
+    "README.md": readme,
+    "docs/index.md": first_page,
+    "docs/problems/pipeline.md": pipeline_page,
+    "docs/problems/placement.md": placement_page,
+    "docs/problems/layers.md": layer_page,
+}

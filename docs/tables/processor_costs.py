@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from results_page import markdown
+import pandas as pd
+from page import markdown
 
 STAGES = (2, 4)
 
@@ -87,19 +88,22 @@ def rows(path: Path, mode: tuple[str, ...]) -> list[tuple[int, str, int, int]]:
     return found
 
 
+def stored() -> pd.DataFrame:
+    """Return the stored lines, times in nanoseconds."""
+    names = ["model", "k", "costs", "predicted", "real"]
+    return pd.read_csv(STORED, sep="\t", names=names)
+
+
 def table() -> list[str]:
     """Return a row for each model and number of stages, of the stored lines."""
-    found: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
-    for line in STORED.read_text().splitlines():
-        name, k, costs, predicted, real = line.split("\t")
-        found.setdefault((name, k), {})[costs] = (int(predicted), int(real))
     lines = []
-    for (name, k), own in found.items():
-        real = [own[costs][1] for costs in ("roofline", "calibrated", "measured")]
+    for (name, k), own in stored().groupby(["model", "k"], sort=False):
+        times = own.set_index("costs")
+        real = [times.loc[costs, "real"] for costs in ("roofline", "calibrated", "measured")]
         cells = [f"{one / 1e6:,.1f}" for one in real]
         cells += [f"{one / min(real) - 1:.1%}" for one in real]
-        ratio = own["measured"][0] / own["measured"][1]
-        lines.append([name, k, *cells, f"{ratio:.2f}"])
+        ratio = times.loc["measured", "predicted"] / times.loc["measured", "real"]
+        lines.append([name, str(k), *cells, f"{ratio:.2f}"])
     head = [
         "model", "k", "real, roofline", "calibrated", "measured", "excess, roofline", "calibrated",
         "measured", "measured: predicted / real",

@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from runs import results_in
+from page import results_in
 
 # Of text, of solutions and of best solutions, on a light and on a dark page.
 COLOURS = {
@@ -78,7 +78,6 @@ def main(results: str, folder: str) -> None:
     for name, colours in COLOURS.items():
         path = Path(folder) / f"demo-gaps-{name}.svg"
         draw(gaps, colours).savefig(path, transparent=True, metadata={"Date": None})
-        print(path)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@ For each model of the data set `measured` in 2, 4 and 8 stages: the certified op
 times; and for the roofline and for calibrated costs the partition that is optimal on them, what
 they say that it costs, and what it costs at measured times. Calibrated costs are those of a table
 that was fitted without the model's family. FOLDER keeps all results, and what it has is not
-computed again. With --print, the tables of docs/true-costs.md, of the stored rows only; with
---engines, published steps of engines are predicted anew, and the rest is kept.
+computed again. With --engines, published steps of engines are predicted anew, and the rest is kept.
 """
 
 import argparse
@@ -16,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from efficiency import bytes_read, family, fitted, predicted
-from results_page import markdown
+from page import markdown
 
 import boundmark
 from boundmark.benchmarks.solving.model import named_instance
@@ -252,17 +251,16 @@ def tables() -> list[str]:
 
 
 def main() -> None:
-    """Compute the rows, or print the tables."""
+    """Compute the rows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each partition")
-    parser.add_argument("--print", action="store_true", dest="is_printed")
     parser.add_argument("--engines", action="store_true")
     given = parser.parse_args()
     content = json.loads(FILE.read_text())
     if given.engines:
         content["engines"] = [list(one) for one in engines()]
-    elif not given.is_printed:
+    else:
         found = [
             row
             for name in measured_models()
@@ -279,7 +277,6 @@ def main() -> None:
         STORED.write_text(json.dumps(PARTITIONS, indent=0) + "\n")
     lines = json.dumps(content).replace("], [", "],\n [").replace('], "', '],\n "')
     FILE.write_text(lines + "\n")
-    print("\n".join([*tables(), "", *stage_table(), "", *engine_table()]))
 
 
 if __name__ == "__main__":

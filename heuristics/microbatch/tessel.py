@@ -7,9 +7,8 @@ orders block by block and leaves out what cannot have a shorter period than the 
 that keep nothing may be further apart than those that do.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -20,14 +19,6 @@ from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repetend, Schedule
 from boundmark.problems.microbatch.schedule import makespan
-
-# Told the part of a schedule that is searched from now on (Figure 10): "repetend", "warm-up" or
-# "cool-down".
-Enter: TypeAlias = Callable[[str], object]
-
-
-def _tell_nobody(phase: str) -> None:
-    pass
 
 
 def run(
@@ -75,7 +66,7 @@ def run(
 
 def search(
     instance: MicrobatchInstance, sizes: Iterable[int], budget: Budget, find: Find, *,
-    lazy: bool, enter: Enter = _tell_nobody,
+    lazy: bool,
 ) -> Iterator[Schedule]:  # fmt: skip
     """Yield schedules, each with a shorter period or a shorter warm-up and cool-down.
 
@@ -83,21 +74,17 @@ def search(
     ----------
     sizes
         Numbers of micro-batches in a repetend, in the order in which they are tried.
-    enter
-        Told which part is searched from now on.
     """
     best = None
-    enter("repetend")
     for repetend in shorter_repetends(instance, sizes, budget):
-        completion = complete(instance.layout, instance.capacity, repetend, find, enter)
+        completion = complete(instance.layout, instance.capacity, repetend, find)
         if completion is not None:
             best = completion
             yield best.schedule
             if not lazy:
-                yield from shorten(best, find, enter)
-        enter("repetend")
+                yield from shorten(best, find)
     if lazy and best is not None:
-        yield from shorten(best, find, enter)
+        yield from shorten(best, find)
 
 
 def shorter_repetends(
@@ -170,20 +157,17 @@ class Completion:
 
 
 def complete(
-    layout: BlockLayout, capacity: Sequence[int], repetend: TimedRepetend, find: Find,
-    enter: Enter = _tell_nobody,
-) -> Completion | None:  # fmt: skip
+    layout: BlockLayout, capacity: Sequence[int], repetend: TimedRepetend, find: Find
+) -> Completion | None:
     """Return a completion, None if there is none.
 
     What comes before and after are repetitions too, of which the micro-batches that there are not
     are left out; where that does not fit into memory, Z3 is asked.
     """
-    enter("warm-up")
     warm_up = Phase.warm_up(layout, capacity, repetend.members)
     warm_up_starts = _repeated(warm_up, repetend) or warm_up.any_starts(find)
     if warm_up_starts is None:
         return None
-    enter("cool-down")
     cool_down = Phase.cool_down(layout, capacity, repetend.members)
     cool_down_starts = _repeated(cool_down, repetend) or cool_down.any_starts(find)
     if cool_down_starts is None:
@@ -202,18 +186,16 @@ def _repeated(phase: Phase, repetend: TimedRepetend) -> list[int] | None:
     return starts if phase.fits(starts) else None
 
 
-def shorten(completion: Completion, find: Find, enter: Enter = _tell_nobody) -> Iterator[Schedule]:
+def shorten(completion: Completion, find: Find) -> Iterator[Schedule]:
     """Yield shorter and shorter schedules until both phases are time-optimal on their own."""
     warm_up, cool_down = completion.warm_up, completion.cool_down
     shortest = _length(completion)
 
     def completions() -> Iterator[Completion]:
         last = completion
-        enter("warm-up")
         for starts, _ in warm_up.improve(completion.warm_up_starts, find):
             last = replace(completion, warm_up_starts=starts)
             yield last
-        enter("cool-down")
         for starts, _ in cool_down.improve(completion.cool_down_starts, find):
             yield replace(last, cool_down_starts=starts)
 

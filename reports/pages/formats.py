@@ -194,14 +194,23 @@ def _markdown_plot(plot: Plot) -> list[str]:
 
 
 def _markdown_table(table: Table) -> list[str]:
-    columns = range(len(table.columns))
     lines = [f"**{markdown_escaped(table.title)}**", ""]
     if table.lead:
         lines += [markdown_escaped(table.lead), ""]
-    lines.append(_markdown_row([markdown_escaped(column) for column in table.columns]))
-    lines.append(
-        _markdown_row(["---:" if table.is_number(column) else "---" for column in columns])
-    )
+    lines += [*markdown_rows(table), ""]
+    lines += [f"- {markdown_escaped(note)}" for note in table.notes]
+    if table.notes:
+        lines.append("")
+    return lines
+
+
+def markdown_rows(table: Table) -> list[str]:
+    """Return the lines of a table without its title and its notes."""
+    columns = range(len(table.columns))
+    lines = [
+        _markdown_row([markdown_escaped(column) for column in table.columns]),
+        _markdown_row(["---:" if table.is_number(column) else "---" for column in columns]),
+    ]
     for group in table.groups:
         if group.heading:
             lines.append(
@@ -210,10 +219,6 @@ def _markdown_table(table: Table) -> list[str]:
                 )
             )
         lines += [_markdown_row([_markdown_cell(cell) for cell in row]) for row in group.rows]
-    lines.append("")
-    lines += [f"- {markdown_escaped(note)}" for note in table.notes]
-    if table.notes:
-        lines.append("")
     return lines
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 import pytest
-from results_page import anchors
 
 from boundmark.benchmarks.cli.group import main
 from boundmark.benchmarks.running.suite_file import part_names, suite_names
@@ -26,6 +25,15 @@ COMMAND = re.compile(r"^[ $]*(?:\S*/)?boundmark +([^\n]*)", re.MULTILINE)
 ENDS = ("--", "|", "||", "&&", ">", "2>&1", ";")
 
 LINK = re.compile(r"\]\(([^)#:\s]*)(#[^)\s]*)?\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what code hosts and the site make of a page's headings, to be linked to."""
+    found = set()
+    for heading in re.findall(r"^#+ +(.*)$", page.read_text(), re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
+    return found
 
 
 def commands() -> list[str]:

@@ -114,11 +114,14 @@ def test_searches_over_seeds_and_memory(store: ResultStore, make_row: Callable[.
     assert [cell.text for cell in lines][:4] == ["slice-search", "50", "12", "20.0"]
     shown = search_section(results, {"searches": searches})
     assert shown is not None
-    (table,) = shown.tables
+    means, table = shown.tables
     cells = [
         (cell.text, cell.detail) for group in table.groups for row in group.rows for cell in row
     ]
     assert ("25.0", "12.5 to 37.5, 2 seeds") in cells
+    row = means.groups[0].rows[0]
+    assert [cell.text for cell in row[2:]] == ["1", "25.0", "43.8", "50.0", "12.5"]
+    assert {cell.detail for cell in row} == {""}
 
 
 def test_loads_of_devices(store: ResultStore) -> None:

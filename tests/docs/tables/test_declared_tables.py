@@ -1,8 +1,6 @@
-"""Tables of what the package declares, and the pages that have them."""
+"""Tables of what the package declares."""
 
 import declared_tables as tables
-import pytest
-from results_page import DOCS, filled
 
 from boundmark.datasets import measured, zoo
 from boundmark.problems.catalog import datasets
@@ -49,11 +47,3 @@ def test_every_table_of_files_has_a_heading() -> None:
     lines = tables.report_tables()
     assert [name for name in declared if f"### `tables/{name}.parquet`" not in lines] == []
     assert first_cells(tables.common_columns()) == list(common()["columns"])
-
-
-@pytest.mark.parametrize("name", tables.PAGES)
-def test_pages_have_the_tables_of_today(name: str) -> None:
-    """`python docs/tables/declared_tables.py` makes them anew."""
-    path = DOCS / f"{name}.md"
-    page = path.read_text()
-    assert filled(page, tables.parts(name), path) == page

@@ -1,12 +1,8 @@
 """The picture of the README is drawn from results."""
 
-import runpy
-
 import pandas as pd
 import pytest
-from table_scripts import FOLDER
-
-SCRIPT = runpy.run_path(str(FOLDER / "readme_gaps.py"))
+import readme_gaps
 
 ROWS = pd.DataFrame(
     [
@@ -19,7 +15,7 @@ ROWS = pd.DataFrame(
 
 def test_gaps_are_to_the_best_bound_of_an_instance() -> None:
     """Without a bound there is no gap, and the best solution is marked."""
-    gaps = SCRIPT["solution_gaps"](ROWS)
+    gaps = readme_gaps.solution_gaps(ROWS)
     assert gaps.to_dict("list") == {
         "problem": ["pipeline", "pipeline", "ordering"],
         "gap": [pytest.approx(20.0), pytest.approx(0.0), pytest.approx(50.0)],
@@ -29,6 +25,6 @@ def test_gaps_are_to_the_best_bound_of_an_instance() -> None:
 
 def test_a_row_for_each_problem() -> None:
     """Those with the most instances stand at the top."""
-    figure = SCRIPT["draw"](SCRIPT["solution_gaps"](ROWS), SCRIPT["COLOURS"]["dark"])
+    figure = readme_gaps.draw(readme_gaps.solution_gaps(ROWS), readme_gaps.COLOURS["dark"])
     (ax,) = figure.axes
     assert [label.get_text() for label in ax.get_yticklabels()] == ["pipeline", "ordering"]

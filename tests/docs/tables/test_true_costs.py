@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from table_scripts import FOLDER, load_script
+import true_costs
+from page import ROOT, TABLES
 
 from boundmark.benchmarks.library.folder import usual_library
 from boundmark.benchmarks.library.known import known_results
@@ -13,25 +14,23 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph_of
 from boundmark.reports.true_costs import engine_steps, rows, totals
 
-PARTITIONS = json.loads((FOLDER / "true_costs.json").read_text())
+PARTITIONS = json.loads((TABLES / "true_costs.json").read_text())
 
 
 @pytest.mark.parametrize("name", measured_models())
-def test_rows_are_costs_of_stored_partitions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_costs_of_stored_partitions(name: str) -> None:
     """Predicted and real costs and sums, computed again; the optimum is the library's bound."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    script = load_script("true_costs")
     model, graph = measured_model(name), pipeline_graph_of(load(name))
-    work = {"roofline": script.roofline(model), "calibrated": script.calibrated(model)}
-    assert script.total(name) in totals()
+    work = {"roofline": true_costs.roofline(model), "calibrated": true_costs.calibrated(model)}
+    assert true_costs.total(name) in totals()
     found = [row for row in rows() if row.model == name]
-    assert len(found) == len(work) * len(script.STAGES)
-    library = usual_library(FOLDER.parents[1] / "library")
+    assert len(found) == len(work) * len(true_costs.STAGES)
+    library = usual_library(ROOT / "library")
     assert library is not None
     for row in found:
         stages = np.array(PARTITIONS[f"{name} {row.costs} {row.k}"].split(), dtype=np.int64)
         partition = Partition(stages)
-        predicted = PipelineInstance(script.with_work(graph, work[row.costs]), row.k)
+        predicted = PipelineInstance(true_costs.with_work(graph, work[row.costs]), row.k)
         measured = PipelineInstance(graph, row.k)
         assert predicted.objective(partition) == row.predicted
         assert measured.objective(partition) == row.real
@@ -40,10 +39,9 @@ def test_rows_are_costs_of_stored_partitions(name: str, monkeypatch: pytest.Monk
         assert known.bound == row.optimum
 
 
-def test_published_steps_are_predicted_by_the_roofline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_steps_are_predicted_by_the_roofline() -> None:
     """All columns again, and one by hand: weights and cache of Llama-3-8B at 4.8 TB/s, launches."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    found = load_script("true_costs").engines()
+    found = true_costs.engines()
     assert len(found) == 14
     assert tuple(found) == engine_steps()
     first = found[0]

@@ -9,7 +9,7 @@ from selection import examples
 
 from boundmark.datasets.microbatch.shapes import load
 from boundmark.heuristics.microbatch.repetend import RepetendSearch, TimedRepetend, longest_path
-from boundmark.heuristics.microbatch.tessel import complete, search, shorten, shorter_repetends
+from boundmark.heuristics.microbatch.tessel import complete, shorten, shorter_repetends
 from boundmark.heuristics.microbatch.time_optimal import Find
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget
@@ -74,22 +74,6 @@ def test_lazy_completion_changes_nothing_in_the_end() -> None:
     sample = MicrobatchInstance.of(v_shape(), memory=2)
     lazy, eager = (last(record("tessel", sample, params={"lazy": lazy})) for lazy in (True, False))
     assert lazy.to_json() == eager.to_json()
-
-
-def test_phases_of_the_search_are_told(find: Find) -> None:
-    """Made short lazily, warm-up and cool-down are searched for once more than there are periods.
-
-    Otherwise, they are twice for each period: any of them, and then short ones (Figure 10).
-    """
-    sample = MicrobatchInstance.of(load("v-3-train"), memory=3)
-    entered: dict[bool, list[str]] = {True: [], False: []}
-    for lazy, told in entered.items():
-        list(search(sample, range(1, 7), Budget(60), find, lazy=lazy, enter=told.append))
-    periods = len(list(shorter_repetends(sample, range(1, 7), Budget(60))))
-    assert periods > 1
-    ends = ["warm-up", "cool-down"]
-    assert entered[True] == ["repetend", *periods * [*ends, "repetend"], *ends]
-    assert entered[False] == ["repetend", *periods * [*ends, *ends, "repetend"]]
 
 
 def test_only_one_size() -> None:

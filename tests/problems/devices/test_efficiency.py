@@ -1,12 +1,10 @@
 """Tables of efficiencies are those that their script fits to the committed measurements."""
 
+import efficiency
 import pytest
-from table_scripts import load_script
 
 from boundmark.datasets.measured import measured_model, measured_models
 from boundmark.problems.devices.efficiency import efficiency_tables
-
-efficiency = load_script("efficiency")
 
 MODELS = [measured_model(name) for name in measured_models()]
 

@@ -98,13 +98,13 @@ def test_sections() -> None:
     found = {"latencies": latencies, "fusion": fusion_table(latencies)}
     results: Any = None
     assert texts(latency_section(results, found)) == [
-        ["model", "heft", "m-etf", "single-device"],
+        ["model", "heft", "m-etf", "single-device", "best", "at most"],
         ["pair, per-edge, parameters+outputs, original"],
-        ["other", "–", "–", "1.000"],
-        ["up", "1.500|60.0%", "–", "1.000|140.0%"],
-        ["geometric mean", "1.500", "–", "1.000"],
+        ["other", "–", "–", "1.000", "1.000", "–"],
+        ["up", "1.500|60.0%", "–", "1.000|140.0%", "1.500|60.0%", "2.400"],
+        ["geometric mean", "1.500", "–", "1.000", "1.225", "2.400"],
         ["pair, per-edge, parameters+outputs, fusion backends"],
-        ["up", "1.333|20.0%", "1.091|46.7%", "–"],
+        ["up", "1.333|20.0%", "1.091|46.7%", "–", "1.333|20.0%", "1.600"],
     ]
     assert texts(time_section(results, found))[3] == ["up", "6.000", "–", "2.000"]
     assert texts(fusion_section(results, found))[2] == [
@@ -113,9 +113,44 @@ def test_sections() -> None:
         "6|60%",
         "–",
         "1.125",
+        "1.500",
         "0.50",
         "1",
     ]
+
+
+def test_what_bounds_shared_transfers_bounds_those_for_each_edge() -> None:
+    """The better one of both bounds counts, of the same graph with live tensors only."""
+    shared = {"param_transfers": "per-tensor", "param_memory": "parameters+live"}
+    known = [
+        {**task("", 60), "bound": 40},
+        {**task("", 60, **shared), "bound": 50},
+        {**task("", 60, **shared, instance="other"), "bound": 99},
+        {**task("", 60, **shared), "nodes": 11, "bound": 99},
+    ]
+    (row,) = latency_table(pd.DataFrame([task("heft", 60)]), pd.DataFrame(known)).to_dict("records")
+    assert (row["bound"], row["gap"]) == (50, pytest.approx(0.2))
+
+
+def test_claims_of_the_paper() -> None:
+    """The largest ratio to the paper's program, beside what the paper says, and the mean."""
+    rows = [
+        task(method, objective, instance=model, device="moirai-inter-server")
+        for model, method, objective in (
+            ("a", "moirai-milp", 10), ("a", "m-sct", 20), ("a", "placement-search", 9),
+            ("b", "moirai-milp", 10), ("b", "m-sct", 80), ("b", "getf", None),
+            ("c", "m-sct", 1), ("a", "single-device", 10), ("b", "single-device", 10),
+        )
+    ]  # fmt: skip
+    latencies = latency_table(pd.DataFrame(rows), CERTIFIED)
+    section = latency_section(None, {"latencies": latencies})  # type: ignore[arg-type]
+    assert section is not None
+    table = section.tables[1]
+    assert table.columns == ("graphs", "m-sct", "placement-search")
+    ((_, *cells),) = table.groups[0].rows
+    assert [(cell.text, cell.detail) for cell in cells] == [
+        ("8.00", "paper 1.77; mean 4.000, n = 2"), ("0.90", "mean 0.900, n = 1"),
+    ]  # fmt: skip
 
 
 def test_without_fusion() -> None:

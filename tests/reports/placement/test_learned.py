@@ -22,7 +22,7 @@ def task(
     return {
         "dataset": "made", "instance": "net", "device": "pair", "parameters": "transfers=per-edge",
         "method": method, "method_kind": "heuristic", "objective": objective,
-        "wall_seconds": seconds, "params": json.dumps(params), "seed": seed,
+        "cpu_seconds": seconds, "params": json.dumps(params), "seed": seed,
     }  # fmt: skip
 
 

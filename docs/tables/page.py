@@ -1,0 +1,343 @@
+"""Fill pages from stored data: `python docs/tables/page.py`; with `--check`, only compare.
+
+A page has three sorts of generated text. A part stands between `<!-- name -->` and `<!-- end of
+name -->`: a table, mostly one of a report's section. A sentence is known by its words, and its
+numbers are made anew. A part whose name is a command, `boundmark ...`, is what this prints:
+`python docs/tables/page.py outputs` runs all of them. Everything else is written by hand; tables
+there name the commit they are of.
+
+`python docs/tables/page.py save NAME RESULTS...` keeps rows of results folders as
+`docs/tables/NAME.csv`, in place of those of the same suites, and prints what ran, for the page;
+`keep NAME RESULTS TABLE...` does so with tables of a folder's report, in `docs/tables/NAME/`.
+Each module in `MODULES` says what it fills, by the page's path below the repository.
+"""
+
+import hashlib
+import importlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from boundmark.problems.errors import InvalidInputError
+from boundmark.reports.pages.formats import markdown_rows
+from boundmark.reports.pages.page import Group, Section
+from boundmark.reports.problem_report import ProblemReport, ProblemResults
+from boundmark.reports.stored.checked_results import checked_results
+from boundmark.reports.stored.parquet import as_frame
+from boundmark.reports.stored.run_records import read_environments
+from boundmark.reports.stored.schema import RESULTS, TRACES
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.parameters import with_parameter_columns
+from boundmark.reports.tables.tasks import certified_of_tasks, with_names
+
+TABLES = Path(__file__).resolve().parent
+DOCS = TABLES.parent
+ROOT = DOCS.parent
+
+MODULES = ("papers", "gaps", "declared_tables")
+
+
+class Filling(NamedTuple):
+    """What is filled into a page: parts by the name in their marks, and sentences."""
+
+    parts: Mapping[str, str]
+    sentences: Sequence[str] = ()
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 1) -> str:
+    """Return a table whose first columns are text, and the others numbers.
+
+    A head that begins with `>` is of a column of numbers wherever it stands.
+    """
+    rule = [
+        "---:" if at >= text_columns or name.startswith(">") else "---"
+        for at, name in enumerate(head)
+    ]
+    titles = [name.removeprefix(">") for name in head]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (titles, rule, *rows))
+
+
+def by_stages(sizes: Iterable[int]) -> list[str]:
+    """Return the heads of columns for numbers of stages."""
+    return [f"k = {k}" for k in sizes]
+
+
+def filled(page: str, made: Filling, path: Path) -> str:
+    """Return a page with its parts and the numbers of its sentences made anew.
+
+    Parameters
+    ----------
+    path
+        Of the page, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a part has no marks, or the page has no such sentence or several.
+    """
+    for name, text in made.parts.items():
+        start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(start)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise ValueError(f"{path}: {start} or {end} is missing; expected both.")
+        page = f"{before}{start}\n\n{text}\n\n{end}{after}"
+    for sentence in made.sentences:
+        page = _with_sentence(page, sentence, path)
+    return page
+
+
+WORDS = "one|two|three|four|five|six|seven|eight|nine|ten"
+NUMBER = re.compile(rf"\d+(?:,\d{{3}})*(?:\.\d+)?|\b(?:{WORDS})\b")
+
+
+def _with_sentence(page: str, sentence: str, path: Path) -> str:
+    """Return a page with the numbers of a sentence in the place of those that stand there."""
+    words = [r"\s+".join(map(re.escape, re.split(r"\s+", one))) for one in NUMBER.split(sentence)]
+    found = list(re.finditer(f"({NUMBER.pattern})".join(words), page))
+    if len(found) != 1:
+        raise ValueError(
+            f"{path}: there are {len(found)} sentences like {sentence!r}; expected one."
+        )
+    for at, number in reversed(list(enumerate(NUMBER.findall(sentence), 1))):
+        start, end = found[0].span(at)
+        page = page[:start] + number + page[end:]
+    return page
+
+
+COMMAND = re.compile(r"^<!-- (boundmark .*) -->$", re.MULTILINE)
+
+# How lines begin that differ from run to run, or only say what was solved.
+NOT_QUOTED = ("seconds ", "instance ")
+
+
+def output_of(command: str) -> str:
+    """Return a command and what it prints, as the page shows it."""
+    _, *options = shlex.split(command)
+    program = Path(sys.executable).with_name("boundmark")
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [program, *options], cwd=folder, env={**os.environ, "COLUMNS": "80"},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(NOT_QUOTED)]
+    return "\n".join(["```text", f"$ {command}", *map(str.rstrip, lines), "```"])
+
+
+def word(number: int) -> str:
+    """Return a number up to ten as a word."""
+    return WORDS.split("|")[number - 1] if 0 < number <= 10 else str(number)
+
+
+def rows_of(page: str, head: str) -> dict[str, list[str]]:
+    """Return the rows of the table of a page whose heads begin so, by their first cell.
+
+    Parameters
+    ----------
+    page
+        Its path below the repository.
+    """
+    _, _, text = (ROOT / page).read_text().partition(f"| {head} |")
+    lines = text.partition("\n\n")[0].splitlines()[2:]
+    cells = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
+    return {first: rest for first, *rest in cells}
+
+
+# What tells instances apart in stored rows, which have no hashes.
+SOURCE = ["problem", "dataset", "instance", "device", "instance_params"]
+KEPT = [
+    "suite", *SOURCE, "nodes", "method", "method_version", "method_kind", "params", "seed",
+    "status", "objective", "bound_certified", "wall_seconds", "cpu_seconds", "time_limit_seconds",
+]  # fmt: skip
+
+
+def stored(name: str, problem: str) -> pd.DataFrame:
+    """Return the rows of a problem that `save` has kept, with the columns of results.
+
+    Hashes of instances are made of their names, since documents of results are not kept.
+    """
+    rows = pd.read_csv(TABLES / f"{name}.csv", keep_default_na=False, na_values=[""])
+    rows = rows[rows["problem"] == problem].reset_index(drop=True)
+    sources = rows[SOURCE].fillna("").agg("\n".join, axis=1)
+    rows = rows.reindex(columns=RESULTS.names).assign(
+        task_id=rows.index.map(str),
+        instance_sha256=[hashlib.sha256(source.encode()).hexdigest() for source in sources],
+        started_at=pd.Timestamp(0, tz="UTC"),
+    )
+    return as_frame(pa.Table.from_pandas(rows, RESULTS, preserve_index=False))
+
+
+def results(
+    report: ProblemReport, rows: pd.DataFrame, chosen: "pd.Series[bool] | None" = None
+) -> ProblemResults:
+    """Return rows of one problem as the sections of its report take them.
+
+    Parameters
+    ----------
+    chosen
+        Rows whose tasks are shown; all of them bound the same instances.
+    """
+    shown = rows if chosen is None else rows[chosen]
+    beside = rows[rows["instance_sha256"].isin(shown["instance_sha256"])]
+    tasks, certified = with_names(shown), certified_of_tasks(with_names(beside))
+    nothing: Any = None
+    assert report.grouping is not None
+    return ProblemResults(
+        str(rows["problem"].iloc[0]), *map(with_parameter_columns, (tasks, certified)),
+        pd.DataFrame(columns=TRACES.names), nothing, report.grouping,
+    )  # fmt: skip
+
+
+def section_table(
+    section: Section | None, title: str = "", only: Sequence[str] = (), *, details: bool = True
+) -> str:
+    """Return a table of a report's section.
+
+    Parameters
+    ----------
+    title
+        How the table's begins.
+    only
+        Heads of the columns that the page has; all by default.
+    details
+        Whether cells have what is shown smaller beside their text.
+    """
+    assert section is not None
+    table = next(one for one in section.tables if one.title.startswith(title))
+    places = [table.columns.index(name) for name in only or table.columns]
+    groups = tuple(
+        Group(
+            # A heading may be one cell for all columns.
+            tuple(group.heading[at] for at in places if at < len(group.heading)),
+            tuple(
+                tuple(row[at] if details else replace(row[at], detail="") for at in places)
+                for row in group.rows
+            ),
+        )
+        for group in table.groups
+    )
+    heads = tuple(table.columns[at] for at in places)
+    texts = sum(not table.is_number(at) for at in places)
+    shown = replace(table, columns=heads, groups=groups, text_columns=texts, text_columns_right=0)
+    return "\n".join(markdown_rows(shown))
+
+
+def results_in(folder: str | Path) -> pd.DataFrame:
+    """Return the verified rows of a results folder."""
+    return checked_results(ResultStore.open(Path(folder))).results
+
+
+def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each method's newest version, by instance.
+
+    A folder that went on after a change has several versions of a method.
+    """
+    versions = rows.groupby(["instance", "instance_params", "method"])["method_version"]
+    return rows[rows["method_version"] == versions.transform("max")]
+
+
+def save(name: str, folders: Iterable[str]) -> None:
+    """Keep rows of folders beside those of other suites, and print a line for each folder.
+
+    Raises
+    ------
+    InvalidInputError
+        If the code of a run was that of no commit, so that nobody can run it again.
+    """
+    path, kept = TABLES / f"{name}.csv", []
+    for folder in folders:
+        rows = newest_versions(results_in(folder))
+        records = read_environments(ResultStore.open(Path(folder))).values()
+        if any(one["dirty"] or not one["commit"] for one in records):
+            raise InvalidInputError(
+                f"{folder}: its results were made by code that was not committed; commit the code, "
+                "and run the suite into a new folder."
+            )
+        commits = ", ".join(sorted({one["commit"][:10] for one in records}))
+        machines = ", ".join(sorted({f"{one['cores']} cores of {one['cpu']}" for one in records}))
+        often = ", ".join(f"{n} {how}" for how, n in rows["status"].value_counts().items())
+        print(
+            f"- {', '.join(sorted(set(rows['suite'])))}: commit {commits}, "
+            f"{rows['started_at'].min():%d %B %Y}, {machines}; {len(rows):,} tasks of "
+            f"{rows['time_limit_seconds'].max():g} s at most ({often}), "
+            f"{rows['wall_seconds'].sum() / 60:.1f} minutes."
+        )
+        kept.append(rows[KEPT].round({"wall_seconds": 3, "cpu_seconds": 3}))
+    new = pd.concat(kept)
+    if path.exists():
+        old = pd.read_csv(path, dtype=object)
+        new = pd.concat([old[~old["suite"].isin(new["suite"])], new])
+    order = ["suite", *SOURCE[1:], "method", "params", "seed"]
+    new.sort_values(order, kind="stable").to_csv(path, index=False)
+
+
+def keep(name: str, folder: str, *tables: str) -> None:
+    """Put rows of a report's tables in the place of stored ones of their data set and group.
+
+    Parameters
+    ----------
+    name
+        Of a folder here: each of its files has the name of a table, and some of its columns.
+    """
+    for one in tables:
+        path = TABLES / name / f"{one}.csv"
+        old = pd.read_csv(path)
+        (table,) = Path(folder).glob(f"tables/*/{one}.parquet")
+        new = pd.read_parquet(table)[list(old.columns)]
+        key = [column for column in old.columns if column in ("dataset", "param_k")]
+        gone = pd.MultiIndex.from_frame(old[key]).isin(pd.MultiIndex.from_frame(new[key]))
+        found = pd.concat([old[~gone], new[new["dataset"].isin(old["dataset"])]])
+        found.sort_values(key, kind="stable").round(6).to_csv(path, index=False)
+
+
+def fillings() -> list[tuple[str, Callable[[], Filling]]]:
+    """Return pages, by path below the repository, and what makes their contents."""
+    modules = map(importlib.import_module, MODULES)
+    return [pair for module in modules for pair in module.PAGES.items()]
+
+
+def pages() -> list[Path]:
+    """Return all pages that may have parts."""
+    return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def main() -> None:
+    """Fill all pages, compare them, run the commands that they quote, or keep rows."""
+    if sys.argv[1:2] == ["save"]:
+        save(sys.argv[2], sys.argv[3:])
+        return
+    if sys.argv[1:2] == ["keep"]:
+        keep(*sys.argv[2:])
+        return
+    if sys.argv[1:] == ["outputs"]:
+        for path in pages():
+            text = path.read_text()
+            made = {command: output_of(command) for command in COMMAND.findall(text)}
+            path.write_text(filled(text, Filling(made), path))
+        return
+    old = []
+    for name, make in fillings():
+        path = ROOT / name
+        text = path.read_text()
+        page = filled(text, make(), path)
+        if page != text:
+            old.append(name)
+            if sys.argv[1:] != ["--check"]:
+                path.write_text(page)
+    if old:
+        print(f"{'Filled' if sys.argv[1:] != ['--check'] else 'Not of today'}: {', '.join(old)}.")
+        sys.exit(sys.argv[1:] == ["--check"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,429 @@
+"""What pages about five papers show of stored results, by sections of reports; see `page.py`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from page import TABLES, Filling, by_stages, markdown, rows_of, section_table, stored, word
+from page import results as results_of
+
+from boundmark.reports import ordering, slicing
+from boundmark.reports.methods import method_section, method_table
+from boundmark.reports.pages.page import Section
+from boundmark.reports.placement import REPORT as PLACEMENT
+from boundmark.reports.placement import latencies, learned
+from boundmark.reports.problem_report import ProblemResults
+from boundmark.reports.statistics import geometric_mean
+
+INCEPTION, RESNET, BERT = "inception-v3", "resnet-50", "bert-base"
+
+
+def _range(values: Iterable[float], digits: int = 1) -> str:
+    found = sorted(values)
+    return f"{found[0]:.{digits}f} to {found[-1]:.{digits}f}"
+
+
+@cache
+def _placements(name: str) -> pd.DataFrame:
+    return stored(name, "placement")
+
+
+def _of_suite(name: str, *parts: str) -> "pd.Series[bool]":
+    suites = _placements(name)["suite"].str.partition("/")[2]
+    return suites.isin(parts)
+
+
+def _hsdag(chosen: "pd.Series[bool]") -> tuple[ProblemResults, pd.DataFrame]:
+    shown = results_of(PLACEMENT, _placements("hsdag"), chosen)
+    return shown, learned.learned_table(shown.tasks, shown.certified)
+
+
+def _of_paper() -> "pd.Series[bool]":
+    """Return which tasks are those of the paper's Table 2, on two devices."""
+    params = _placements("hsdag")["params"]
+    changed = params.str.contains('"(?:positions|shapes|structure)": false')
+    return _of_suite("hsdag", "small", "ablations") & ~changed
+
+
+def hsdag() -> Filling:
+    """Return Tables 2, 3 and 5, curves, and placements on three devices."""
+    rows = _placements("hsdag")
+    features = _of_suite("hsdag", "ablations")
+    curves = results_of(PLACEMENT, rows, _of_suite("hsdag", "curves"))
+    tables = {"curves": learned.curve_table(curves.tasks, curves.certified)}
+    parts = {
+        name: section_table(learned.learned_section(shown, {"learned": found}))
+        for name, (shown, found) in {
+            "latencies": _hsdag(_of_paper()),
+            "features": _hsdag(features & (rows["method_kind"] != "bound")),
+            "three devices": _hsdag(_of_suite("hsdag", "three-devices")),
+        }.items()
+    }
+    found = _hsdag(_of_paper())[1].set_index(["method", "instance"])
+    own, exact = found.loc["hsdag"], found.loc["placement-certify"]
+    gpu = found.loc["preferred-device (first=1)", "makespan"]
+    assert (own["makespan"] == gpu)[[RESNET, BERT]].all()
+    below = 100 * (1 - own["makespan"] / gpu)[INCEPTION]
+    gaps = 100 * own["gap"]
+    zoo = results_of(PLACEMENT, rows, _of_suite("hsdag", "zoo"))
+    methods = {"methods": method_table(zoo.tasks, zoo.certified)}
+    parts["curves"] = section_table(learned.curve_section(curves, tables))
+    parts["zoo"] = section_table(
+        method_section(zoo, methods), only=("method", "UB/LB", "CPU seconds")
+    )
+    return Filling(
+        parts,
+        [
+            f"finds and proves it within {np.ceil(exact['seconds'].max()):.0f} seconds of "
+            "processor time",
+            f"BERT base, {gaps[RESNET]:.1f} and {gaps[BERT]:.1f} % above the optimum",
+            f"its latency is {below:.0f} % below GPU-only, and {gaps[INCEPTION]:.0f} % above the "
+            "optimum",
+        ],
+    )
+
+
+def placement_page() -> Filling:
+    """Return how far `hsdag` is from the optimum."""
+    return Filling({}, hsdag().sentences[1:])
+
+
+def moirai() -> Filling:
+    """Return Figure 10 in both models of transfers, what the paper claims, fusion, and times."""
+    shown, edges = (
+        results_of(PLACEMENT, _placements("moirai"), _of_suite("moirai", part))
+        for part in ("cells-short", "cells-per-edge")
+    )
+    found, found_edges = (
+        latencies.latency_table(one.tasks, one.certified) for one in (shown, edges)
+    )
+    tables = {"latencies": found, "fusion": latencies.fusion_table(found)}
+    own = latencies.latency_section(shown, tables)
+    per_edge = latencies.latency_section(edges, {"latencies": found_edges})
+    times = found[found["device"] == "moirai-inter-server"]
+    timed = ("model", "placeto", "m-sct", "getf", "moirai-milp")
+    return Filling(
+        {
+            "claims": section_table(own, "Latency over"),
+            "claims per edge": section_table(per_edge, "Latency over"),
+            "figure 10": section_table(own, "Latency speed", ("model", *timed[4:], *BESIDE)),
+            "figure 10 per edge": section_table(
+                per_edge, "Latency speed", ("model", *timed[2:], BESIDE[1]), details=False
+            ),
+            "fusion": section_table(latencies.fusion_section(shown, tables)),
+            "times": section_table(latencies.time_section(shown, {"latencies": times}), only=timed),
+        },
+        [*_moirai_sentences(shown, found, found_edges), *_times(shown)],
+    )
+
+
+BESIDE = ("best", "at most")
+CELL = ["device", "fusion", "instance"]
+
+
+def _moirai_sentences(
+    shown: ProblemResults, found: pd.DataFrame, found_edges: pd.DataFrame
+) -> list[str]:
+    known = shown.certified
+    optimal = known.loc[known["optimal"], "instance"].str.partition("-")[0]
+    assert set(optimal) == {"gpt", "swin"}
+    costs = found.pivot_table("makespan", CELL, "method")
+    ratio = costs["placement-search"] / costs["moirai-milp"]
+    better = [100 * (1 - geometric_mean(group)) for _, group in ratio.groupby(level=[0, 1])]
+    slow = (costs["getf"] / costs["moirai-milp"]).loc["moirai-inter-server", "none"]
+    assert slow.isna().sum() == 1
+    slow = slow[slow > 2]
+    edges = found_edges.pivot_table("makespan", CELL, "method")
+    most = edges[["m-sct", "getf"]].div(edges["moirai-milp"], axis=0).groupby("device").max()
+    within, between = most.loc["moirai-intra-server"], most.loc["moirai-inter-server"]
+    best = found[found["fusion"] == "none"].drop_duplicates(CELL)
+    limit = best["speedup"] * (1 + best["gap"])
+    limit = limit[~best["instance"].str.startswith("evoformer")]
+    bounds = found.groupby(CELL)["bound"].first().unstack("fusion")
+    saved = {
+        round(100 * (1 - geometric_mean(group)))
+        for _, group in (bounds["moirai"] / bounds["none"]).groupby(level=0)
+    }
+    return [
+        f"is optimal on {len(optimal)} of the {len(known)} graphs, {(optimal == 'gpt').sum()} of "
+        f"GPT and {word((optimal == 'swin').sum())} of Swin, and "
+        f"{100 * known['gap'].median():.1f} % above the bound in the median",
+        f"is {_range(better)} % better than Moirai's program in the mean, and worse on "
+        f"{(ratio > 1).sum()} of {len(ratio)} graphs",
+        f"it is {_range(slow)} times slower on {word(len(slow))} models and has no placement",
+        f"is more than {np.ceil(100 * limit.max()) / 100:.2f} times as fast as one device",
+        f"and m-SCT takes up to {within['m-sct']:.1f} times as long; between servers, GETF takes "
+        f"up to {between['getf']:.0f} times as long",
+        f"Our effect is larger, {' to '.join(map(str, sorted(saved)))} % of the certified bounds",
+    ]
+
+
+def _times(shown: ProblemResults) -> list[str]:
+    tasks = shown.tasks.assign(model=shown.tasks["instance"].str.partition(" on ")[0])
+    key = ["param_fusion", "model", "device"]
+    seconds = tasks.pivot_table("wall_seconds", key, "method", "max")
+    slower = seconds.loc["none"].groupby("model").max()
+    sct, getf, own = (slower[one] for one in ("m-sct", "getf", "moirai-milp"))
+    ratio = seconds.loc["moirai"] / seconds.loc["none"]
+    shares = [100 * geometric_mean(ratio[one]) for one in ("m-sct", "getf")]
+    return [
+        f"`m-sct` takes {sct.min():.2f} to {sct.max():.1f} seconds, `getf` {getf.min():.2f} to "
+        f"{getf.max():.1f}, and `moirai-milp` {_range(own)}.",
+        f"fusion reduces those of `m-sct` to {shares[0]:.0f} % and of `getf` to {shares[1]:.0f} %",
+    ]
+
+
+@cache
+def _slices() -> tuple[Section, pd.DataFrame]:
+    """Return the section on searches for slices, and each search on each instance."""
+    shown = results_of(slicing.REPORT, stored("memorianova", "slicing"))
+    found = slicing.search_table(shown.tasks, shown.certified)
+    section = slicing.search_section(shown, {"searches": found})
+    assert section is not None
+    return section, found
+
+
+def _saved(network: str, devices: int) -> list[str]:
+    """Return what `geneflow`, `memorianova`, `slice-search` and bounds save, and the best gap."""
+    cells = {row[0].text + row[1].text: row for row in _slices()[0].tables[0].groups[0].rows}
+    return [cell.text for cell in cells[f"{network}edge_devices={devices}"][3:]]
+
+
+GIGABIT, FAST, MIXED = (
+    "raspberry-pi-4-gigabit", "raspberry-pi-4-fast-ethernet", "raspberry-pi-mixed-gigabit",
+)  # fmt: skip
+
+
+def memorianova() -> Filling:
+    """Return what orders save of memory, and slices of latency."""
+    section, found = _slices()
+    four, mixed = _saved(GIGABIT, 4), _saved(MIXED, 8)
+    gaps = [_saved(GIGABIT, devices)[-1] for devices in (2, 4, 8)]
+    is_genetic = (found["device"] == MIXED) & (found["method"] == "geneflow")
+    genetic = found[is_genetic & found["parameters"].str.endswith("=8")]["saved"]
+    slow = found[found["device"] == FAST]
+    slow = slow.assign(most=1 - slow["bound"].astype(float) / slow["one_device"].astype(float))
+    of_models = slow.groupby("instance")[["saved", "most"]].max()
+    little = of_models[of_models["saved"] < 0.0015]["most"].sort_values()
+    assert little.index[-1].startswith("densenet121")
+    by_model = ("instance", "one device", "geneflow: saved %", "slice-search: saved %", "at most %")
+    orders = results_of(ordering.REPORT, stored("memorianova", "ordering"))
+    savings = ordering.saving_section(orders, {"savings": ordering.saving_table(orders)})
+    return Filling(
+        {
+            "default order": section_table(
+                savings, "Memory saved, in percent of the default order: metric sum"
+            ),
+            "latency": section_table(section, "Saved by searches"),
+            "by model": section_table(section, "Searches over", by_model, details=False),
+        },
+        [
+            f"GenEFlow saves {four[0]} %**. The bounds allow {four[3]} % at most; `slice-search` "
+            f"saves {four[2]} % in the same time",
+            f"with the number of devices: {gaps[0]}, {gaps[1]} and {gaps[2]} %",
+            f"with eight, `geneflow` saves {mixed[0]} % and nothing at all on "
+            f"{word((genetic < 0.0005).sum())} of the nine models, `slice-search` {mixed[2]} %, "
+            f"and the bounds allow {mixed[3]} %",
+            f"cutting {word(len(little))} of the {word(len(of_models))} models saves nothing or "
+            f"0.1 %. The bounds prove that no plan saves more than {100 * little.iloc[-2]:.1f} % "
+            f"on {word(len(little) - 1)} of these; densenet121 is open",
+        ],
+    )
+
+
+def slicing_page() -> Filling:
+    """Return what searches save, by cluster and number of devices."""
+    only = ("cluster", "parameters", "n", "geneflow", "slice-search", "at most")
+    return Filling({"saved by slicing": section_table(_slices()[0], "Saved by searches", only)})
+
+
+def ordering_page() -> Filling:
+    """Return what is proven of orders, and how much they save."""
+    rows = stored("memorianova", "ordering")
+    shown = results_of(ordering.REPORT, rows)
+    assert shown.certified["optimal"].all()
+    savings = ordering.saving_table(shown)
+    best = savings[savings["method"] == "downset-dp"].set_index("instance")
+    most = {metric: own["saved"] for metric, own in best.groupby("param_metric")}
+    of_cuts = shown.tasks[shown.tasks["method"] == "live-cut"].set_index("instance_sha256")
+    cut = savings.drop_duplicates("instance_sha256").set_index("instance_sha256")
+    left = (cut["bound"] / of_cuts["bound_certified"] - 1).groupby(cut["param_metric"]).max()
+    assert left["peak"] == 0
+    tried = savings[savings["method"].str.contains("hashing=True, marking=True")]
+    above = 100 * (tried["objective"] / tried["bound"] - 1)[tried["param_metric"] == "sum"]
+    seconds = shown.tasks.loc[shown.tasks["method"] == "downset-dp", "cpu_seconds"].max()
+    saved = [
+        f"{100 * one.max():.1f} % of the {name} ({one.idxmax()})" for name, one in most.items()
+    ]
+    return Filling(
+        {},
+        [
+            f"accepted by the checker, within {seconds} s of processor time",
+            f"saves up to {saved[1]} and up to {saved[0]}",
+            f"leaves gaps of up to {100 * left['sum']:.1f} % for the sum, and none for the peak",
+            f"finds {word((above == 0).sum())} of the eleven optimal sums; its orders of the "
+            f"{word((above > 0).sum())} Inception models are {_range(above[above > 0], 0)} % "
+            "above the optimum",
+        ],
+    )
+
+
+STAGES = (2, 4, 8, 16, 32, 64)
+
+# As printed in [MTPP24]: geometric means over 369 production models and 1,000 random graphs.
+TABLE_1 = {
+    "simple (Lemma 3.3)": (0.8340, 0.6627, 0.5236, 0.4598, 0.4435, 0.4401),
+    "bottleneck": (0.9597, 0.7911, 0.6481, 0.5770, 0.5590, 0.5543),
+    "bottleneck-guess": (0.9901, 0.8446, 0.6601, 0.5780, 0.5593, 0.5543),
+    "exact": (0.9901, 0.9737, 0.9588, 0.9452, 0.8749, 0.7874),
+}
+TABLE_3 = {
+    "simple (Lemma 3.3)": (0.9579, 0.8795, 0.7911, 0.5821, 0.4087, 0.3336),
+    "bottleneck": (0.9794, 0.8818, 0.7918, 0.5824, 0.4090, 0.3338),
+    "bottleneck-guess": (0.9804, 0.8826, 0.7918, 0.5824, 0.4090, 0.3338),
+    "exact": (0.9804, 0.9579, 0.9407, 0.8929, 0.5910, 0.3810),
+}
+TABLE_2 = {
+    "mla": (1.216, 1.538, 1.950, 2.224, 2.304, 2.326),
+    "mla-weighted": (1.206, 1.516, 1.920, 2.182, 2.258, 2.283),
+    "random-1": (1.220, 1.551, 1.959, 2.230, 2.309, 2.333),
+    "random-100": (1.201, 1.512, 1.916, 2.179, 2.258, 2.282),
+    "random-10000": (1.199, 1.509, 1.911, 2.176, 2.256, 2.281),
+    "brkga-100": (1.201, 1.516, 1.919, 2.184, 2.263, 2.288),
+    "brkga-10000": (1.199, 1.509, 1.910, 2.175, 2.255, 2.272),
+}
+
+
+def _by_k(name: str) -> pd.DataFrame:
+    return pd.read_csv(TABLES / "mtpp" / f"{name}_by_k.csv")
+
+
+def _beside(
+    ours: pd.DataFrame, name: str, printed: Mapping[str, Sequence[float]], digits: int
+) -> str:
+    """Return the paper's means and ours by number of stages, and what only we have."""
+    means = ours.pivot_table("mean", name, "param_k", sort=False).reindex(columns=STAGES)
+    kinds = ours.drop_duplicates(name).set_index(name)["kind"]
+    rows = []
+    for row in dict.fromkeys([*printed, *means.index]):
+        if row in printed:
+            rows.append([row, "paper", *(f"{value:.{digits}f}" for value in printed[row])])
+        cells = ("" if pd.isna(mean) else f"{mean:.{digits}f}" for mean in means.loc[row])
+        rows.append(["" if row in printed else row, f"ours, {kinds[row]}", *cells])
+    sizes = ours.groupby("param_k")["instances"].max().to_dict()
+    if "optimal" in ours:
+        optimal = ours.groupby("param_k")["optimal"].max().to_dict()
+        rows.append(["proven optimal", "ours", *(str(optimal.get(k, "")) for k in STAGES)])
+    rows.append(["instances", "ours", *(str(sizes.get(k, 0)) for k in STAGES)])
+    return markdown(["", "", *by_stages(STAGES)], rows, 2)
+
+
+def _time_table(times: pd.DataFrame) -> str:
+    methods = ("slicegraph", "brkga-10000", "bottleneck", "bottleneck-guess", "exact", "certify")
+    means = times.pivot_table("mean_seconds", "method", "param_k")
+    rows = [[method, *(f"{mean:.2f}" for mean in means.loc[method])] for method in methods]
+    return markdown(["seconds", *by_stages(means.columns)], rows)
+
+
+def mtpp() -> Filling:
+    """Return Tables 1 to 3, and times."""
+    proven = _by_k("gap")
+    levels = _by_k("hierarchy").merge(proven, on=["dataset", "param_k"], how="left")
+    of_models, of_graphs = (levels[levels["dataset"] == one] for one in ("zoo", "regal-style"))
+    times, partitions = _by_k("runtime"), _by_k("solutions")
+    partitions = partitions[partitions["method"].isin(TABLE_2)]
+    means = of_models.pivot_table("mean", "level", "param_k")
+    certified = means.loc["best certified bound of all methods"]
+    gap = 100 * (means.loc["best solution of all methods"] / certified - 1)
+    *some, last = (f"{np.ceil(100 * one) / 100:.2f}" for one in gap)
+    exact = means.loc["exact"]
+    optimal, size = _models()
+    random = of_graphs.pivot_table("mean", "level", "param_k")
+    best = random.loc["best solution of all methods"]
+    left = 100 * (best / random.loc["best certified bound of all methods"] - 1)
+    assert left[[2, 64]].max() < 0.005
+    *better, least = (f"{100 * (1 - cost):.0f}" for cost in best)
+    simple = random.loc["simple (Lemma 3.3)"]
+    wide = [f"{np.ceil(left[k]):.0f}" for k in (4, 8, 16, 32)]
+    return Filling(
+        {
+            "table 1": _beside(of_models, "level", TABLE_1, 4),
+            "table 3": _beside(of_graphs, "level", TABLE_3, 4),
+            "table 2": _beside(partitions.assign(kind="verified"), "method", TABLE_2, 3),
+            "times": _time_table(times[times["dataset"] == "zoo"]),
+            "times of random graphs": _time_table(times[times["dataset"] == "regal-style"]),
+        },
+        [
+            f"`exact` is at {exact[4]:.2f} with 4 stages and at {exact[16]:.2f} with 16",
+            f"within {', '.join(some)} and {last} % of the best partition in the mean; {optimal} "
+            f"of these {size} instances are proven optimal",
+            f"from {simple[2]:.3f} to {simple[64]:.3f} where the paper has 0.958 to 0.334",
+            f"cost {', '.join(better)} and {least} % less than BRKGA's",
+            f"within {', '.join(wide[:3])} and {wide[3]} % of it for 4, 8, 16 and 32",
+            f"`brkga-10000` is within {np.ceil(1e4 * (1 / certified[16] - 1)) / 100:.2f} % of the "
+            "best certified bound",
+        ],
+    )
+
+
+def _models() -> tuple[int, int]:
+    """Return how many instances of models are proven optimal, and of how many."""
+    proven, levels = _by_k("gap"), _by_k("hierarchy")
+    sizes = levels[(levels["dataset"] == "zoo") & (levels["level"] == "exact")]["instances"]
+    return int(proven.loc[proven["dataset"] == "zoo", "optimal"].sum()), int(sizes.sum())
+
+
+def pipeline_page() -> Filling:
+    """Return how many instances of the MTPP page are proven optimal."""
+    optimal, size = _models()
+    return Filling({}, [f"whose local search ends earlier, it is {optimal} of {size}."])
+
+
+def gap_page() -> Filling:
+    """Return how many instances were left open."""
+    optimal, size = _models()
+    return Filling({}, [f"on the {size - optimal} cells that they left open"])
+
+
+def microbatch_page() -> Filling:
+    """Return what the page about Tessel says of periods, which has the tables of one run."""
+    table: dict[str, Any] = rows_of("docs/results-tessel.md", "devices | instances")
+    more = table["8"], table["16"]
+    optimal, instances = (sum(int(row[at]) for row in more) for at in (1, 0))
+    last = max(float(row[4]) for row in more)
+    speed = rows_of("docs/results-tessel.md", "GPUs | Tessel | 1F1B+")["8"]
+    plus, own = (speed[at].partition("(")[2].rstrip(")") for at in (1, 2))
+    return Filling(
+        {},
+        [
+            f"all {word(int(table['4'][0]))} instances within {table['4'][4]} s",
+            f"{optimal} of {instances} are certified optimal (limit 10 s), after {last} s at most",
+            f"{float(own):.1f} times that of 1F1B, and {plus} times that of 1F1B+",
+        ],
+    )
+
+
+def readme() -> Filling:
+    """Return what slices save."""
+    saved = _saved(GIGABIT, 4)
+    return Filling(
+        {},
+        [f"save {saved[2]} % of one device's latency, and {saved[3]} % is the most"],
+    )
+
+
+PAGES = {
+    "docs/results-hsdag.md": hsdag,
+    "docs/results-memorianova.md": memorianova,
+    "docs/results-moirai.md": moirai,
+    "docs/results-mtpp.md": mtpp,
+    "docs/problems/microbatch.md": microbatch_page,
+    "docs/problems/ordering.md": ordering_page,
+    "docs/problems/pipeline.md": pipeline_page,
+    "docs/problems/placement.md": placement_page,
+    "docs/problems/slicing.md": slicing_page,
+    "docs/how-far-from-optimal.md": gap_page,
+    "README.md": readme,
+}

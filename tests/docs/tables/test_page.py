@@ -1,0 +1,135 @@
+"""Pages are filled from stored data: each is that of today, and what cannot be filled is said."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import page
+import pandas as pd
+import pytest
+from page import Filling, filled
+
+from boundmark.benchmarks.cli import main
+from boundmark.problems.catalog import methods
+from boundmark.problems.errors import InvalidInputError
+from boundmark.reports.pipeline import REPORT
+
+PATH = Path("page.md")
+FILLINGS = [pytest.param(*one, id=f"{at}-{one[0]}") for at, one in enumerate(page.fillings())]
+
+
+@pytest.mark.parametrize(("name", "make"), FILLINGS)
+def test_pages_are_those_of_today(name: str, make: Callable[[], Filling]) -> None:
+    """`python docs/tables/page.py` fills them; filled again, they are the same."""
+    path = page.ROOT / name
+    text = path.read_text()
+    assert filled(text, make(), path) == text
+
+
+OUTPUTS = [
+    pytest.param(path, command, id=f"{path.name}: {command}")
+    for path in page.pages()
+    for command in page.COMMAND.findall(path.read_text())
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "command"), OUTPUTS)
+def test_outputs_are_those_of_today(path: Path, command: str) -> None:
+    """`python docs/tables/page.py outputs` runs the commands; what they print has not changed."""
+    text = path.read_text()
+    assert filled(text, Filling({command: page.output_of(command)}), path) == text
+
+
+def test_every_part_has_one_source() -> None:
+    """What stands between marks is made by one function, and nothing else has marks."""
+    made = sorted((name, part) for name, make in page.fillings() for part in make().parts)
+    marks = [
+        (path.relative_to(page.ROOT).as_posix(), mark)
+        for path in page.pages()
+        for mark in re.findall(r"^<!-- end of (.*) -->$", path.read_text(), re.MULTILINE)
+        if not mark.startswith("boundmark ")
+    ]
+    assert made == sorted(marks)
+
+
+def test_a_part_is_put_between_its_marks() -> None:
+    """What stood there is gone, and the rest stays; without marks, the sentence names them."""
+    text = "before\n\n<!-- a b -->\n\nold\n\n<!-- end of a b -->\n\nafter\n"
+    assert filled(text, Filling({"a b": "new"}), PATH) == text.replace("old", "new")
+    with pytest.raises(ValueError, match=r"page.md: <!-- table 9 -->"):
+        filled("# Page\n", Filling({"table 9": "text"}), PATH)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "expected"),
+    [
+        ("It is 1.5 % of\n 1,234, in two.", "20 % of 9, in three", "It is 20 % of\n 9, in three."),
+        ("On 3 of 4, 5 of 6.", "On 3 of 4, 5 of 7.", "On 3 of 4, 5 of 7."),
+        ("k = 16, where", "k = 8", "k = 8, where"),
+    ],
+)  # fmt: skip
+def test_numbers_of_a_sentence_are_replaced(text: str, sentence: str, expected: str) -> None:
+    """In digits and in words; white space stays as it is, and so does a comma behind a number."""
+    assert filled(text, Filling({}, [sentence]), PATH) == expected
+
+
+@pytest.mark.parametrize("text", ["It was 1 %.", "It is 1 %. It is 2 %."])
+def test_a_sentence_stands_on_the_page_once(text: str) -> None:
+    """Otherwise nobody knows which numbers to replace."""
+    with pytest.raises(ValueError, match=r"page.md: there are [02] sentences like 'is 3 %'"):
+        filled(text, Filling({}, ["is 3 %"]), PATH)
+
+
+def test_rows_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the same suite are replaced; code that was not committed is refused."""
+    monkeypatch.setattr(page, "TABLES", tmp_path)
+    out = tmp_path / "out"
+    suite = tmp_path / "own.toml"
+    suite.write_text(
+        'description = "Ours."\nproblem = "pipeline"\nmethods = ["uniform", "max-work"]\n'
+        "time_limit_seconds = 5\nmemory_limit_gib = 1\nseeds = [1]\n"
+        '[[instances]]\ndataset = "onnx-light"\nmembers = ["squeezenet"]\nk = [2]\n'
+    )
+    main(["run", str(suite), "--out", str(out)], standalone_mode=False)
+    (record,) = (out / "environments").iterdir()
+    environment = json.loads(record.read_text())
+    found = {"commit": "0123456789abcdef", "dirty": False}
+    monkeypatch.setattr(page, "read_environments", lambda store: {"1": environment | found})
+    page.save("own", [str(out)])
+    page.save("own", [str(out)])
+    rows = page.stored("own", "pipeline")
+    assert rows["method"].tolist() == ["max-work", "uniform"]
+    assert rows["instance_sha256"].nunique() == 1
+    (known,) = page.results(REPORT, rows).certified.to_dict("records")
+    assert known["objective"] == rows["objective"].max()
+    assert known["bound"] == rows["bound_certified"].max()
+    monkeypatch.setattr(page, "read_environments", lambda store: {"1": {**found, "dirty": True}})
+    with pytest.raises(InvalidInputError, match="commit the code, and run the suite into a new"):
+        page.save("own", [str(out)])
+
+
+def test_tables_of_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the same data set and group are replaced, and the columns are those of the file."""
+    monkeypatch.setattr(page, "TABLES", tmp_path)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "out" / "tables" / "pipeline").mkdir(parents=True)
+    path = tmp_path / "own" / "gap_by_k.csv"
+    old = pd.DataFrame({"dataset": "zoo", "param_k": [2, 4], "optimal": [1, 2]})
+    old.to_csv(path, index=False)
+    new = pd.DataFrame({"param_k": 4, "dataset": ["zoo", "all"], "optimal": [3, 9], "more": 0})
+    new.to_parquet(tmp_path / "out" / "tables" / "pipeline" / "gap_by_k.parquet")
+    page.keep("own", str(tmp_path / "out"), "gap_by_k")
+    assert path.read_text() == "dataset,param_k,optimal\nzoo,2,1\nzoo,4,3\n"
+
+
+def test_hyper_parameters_are_the_methods() -> None:
+    """HSDAG's Table 6, written by hand, has what `hsdag` has by default."""
+    rows = page.rows_of("docs/results-hsdag.md", "parameter | paper")
+    ours = dict(re.findall(r"`(\w+)` = ([\d.]+)", " ".join(own for _, own in rows.values())))
+    params = methods("placement")["hsdag"].params
+    assert len(ours) == 5
+    assert {name: float(value) for name, value in ours.items()} == {
+        name: params[name] for name in ours
+    }
