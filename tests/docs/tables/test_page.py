@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from page import Filling, filled
 
-from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.cli.group import main
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.reports.pipeline import REPORT
