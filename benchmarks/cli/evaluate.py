@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import (
-    PATH,
-    ParameterCommand,
-    draws_of,
-    draws_option,
-    read_deviations,
-)
+from boundmark.benchmarks.cli.options import PATH, ParameterCommand
 from boundmark.benchmarks.cli.request import (
     INTERRUPTED,
     NOTHING_FOUND,
@@ -25,7 +19,7 @@ from boundmark.benchmarks.cli.request import (
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.answer import Answer
-    from boundmark.benchmarks.grading import GivenSolution, Robustness
+    from boundmark.benchmarks.grading import GivenSolution
     from boundmark.benchmarks.wall_clock import WallClock
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
@@ -45,24 +39,11 @@ WORSE = 1
     help="Exit with 1 if the gap is larger than this, with 3 if there is no bound; by default, the "
     "gap does not matter.",
 )  # fmt: skip
-@click.option(
-    "--noise", callback=read_deviations, metavar="FRACTIONS",
-    help="Compute costs again with times drawn around their values with these relative standard "
-    "deviations, e.g. 0.1,0.2,0.5.",
-)  # fmt: skip
-@draws_option
-@click.option(
-    "--baseline", metavar="METHOD", show_default="the problem's usual one",
-    help="With --noise, method whose solution the lead is over.",
-)  # fmt: skip
 def evaluate(
     model: str,
     solution: Path,
     bounds: Path | None,
     max_gap: float | None,
-    noise: tuple[float, ...],
-    draws: int | None,
-    baseline: str | None,
     request: SolvingRequest,
 ) -> None:
     """Grade a solution of your own: its cost and its gap.
@@ -72,35 +53,24 @@ def evaluate(
     each operator, a list of rows, or a solution that boundmark has stored. Operators are called by
     their names or numbers. Parameters that are not given, such as the number of stages, are those
     that the solution uses.
-
-    With --noise, the costs of the solution and of a baseline method's are computed again with times
-    drawn at random around their values: how the cost changes, and what is left of the lead over the
-    baseline.
     """
     from boundmark.benchmarks.answer import print_answer, print_json, print_losses
-    from boundmark.benchmarks.grading import instance_and_solution, robustness
+    from boundmark.benchmarks.grading import instance_and_solution
     from boundmark.benchmarks.terminal import wide_tables
     from boundmark.benchmarks.wall_clock import WallClock
 
     settings = request.settings()
     _check_options(max_gap, bounds, request.methods)
-    if not noise and baseline is not None:
-        raise click.UsageError("--baseline is given without --noise; expected both.")
-    number = draws_of(noise, draws)
     clock = WallClock(settings.time_limit_seconds)
     given = instance_and_solution(model, solution, *request.source)
-    noisy = robustness(given, noise, number, baseline) if noise else None
     answer, files = _answer(given, bounds, request, clock)
     grade = _grade(answer.optimal, answer.gap, max_gap)
     if request.as_json:
-        more = {"noise": None if noisy is None else _noise_json(noisy)}
-        print_json(answer, files, {"max_gap": max_gap, "grade": grade, **more})
+        print_json(answer, files, {"max_gap": max_gap, "grade": grade})
     else:
         with wide_tables(request.wide):
             print_answer(answer, files)
         print_losses(answer)
-        if noisy is not None:
-            _print_noise(noisy)
         if grade is not None:
             click.echo(f"grade            {grade} (at most {max_gap:g} % asked for)")
     if answer.interrupted:
@@ -127,36 +97,6 @@ def _answer(
         given=given,
         grade=lambda found: graded(found, given),
     )
-
-
-def _print_noise(noisy: "Robustness") -> None:
-    """Print a line for each standard deviation of the times."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from boundmark.reports.text import decimal, percent
-
-    click.echo(
-        f"baseline         {noisy.baseline}, {noisy.baseline_cost:,}: led by "
-        f"{percent(noisy.lead)} % without noise"
-    )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("noise", "cost", "lead %", "5 % to 95 % of draws", "ahead %"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for deviation, lead in noisy.by_deviation.items():
-        table.add_row(
-            f"{deviation:g}", f"x {decimal(lead.cost, 3)}", percent(lead.lead),
-            f"{percent(lead.low)} to {percent(lead.high)}", percent(lead.ahead),
-        )  # fmt: skip
-    Console().print(table)
-
-
-def _noise_json(noisy: "Robustness") -> dict[str, Any]:
-    """Return the same for programs."""
-    from dataclasses import asdict
-
-    rows = [{"noise": noise, **asdict(lead)} for noise, lead in noisy.by_deviation.items()]
-    return {**asdict(noisy), "by_deviation": rows}
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":

@@ -2,20 +2,16 @@
 
 from boundmark.benchmarks.grading.given_solution import (
     GivenSolution,
-    Robustness,
     best_stored_bound,
     bound_plan,
     graded,
     instance_and_solution,
-    robustness,
 )
 
 __all__ = [
     "GivenSolution",
-    "Robustness",
     "best_stored_bound",
     "bound_plan",
     "graded",
     "instance_and_solution",
-    "robustness",
 ]

@@ -5,7 +5,7 @@ from boundmark.problems.devices import Cluster, shipped
 from boundmark.problems.measured_graph import MeasuredGraph
 from boundmark.problems.parameter import ChoiceParameter
 from boundmark.problems.placement.costs import DEFAULT_CLUSTER, placement_graph, placement_graph_of
-from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR, noisy_makespans
+from boundmark.problems.placement.feasibility import PER_EDGE, PER_TENSOR
 from boundmark.problems.placement.fusion import RULE_SETS
 from boundmark.problems.placement.graph import UNSUPPORTED, PlacementGraph
 from boundmark.problems.placement.instance import (
@@ -83,7 +83,6 @@ PROBLEM = Problem(
     precedence=30,
     naming=NAMING,
     table=TABLE,
-    noisy_costs=noisy_makespans,
 )
 
 __all__ = [

@@ -29,7 +29,6 @@ from boundmark.reports.comparison.pairs import read_thresholds
 from boundmark.reports.comparison.recorded_run import read_run
 from boundmark.reports.history import read_history
 from boundmark.reports.merging import merge_folders
-from boundmark.reports.query import query_folder
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import write_document
 
@@ -61,11 +60,6 @@ def _merge(folder: Path) -> list[str]:
     return [*told, *map(str, merged.unsupported["reason"])]
 
 
-def _query(folder: Path) -> list[str]:
-    answer = query_folder(folder, "select reason from unsupported")
-    return [*answer.notes, *(str(row[0]) for row in answer.rows)]
-
-
 def _compare(folder: Path) -> list[str]:
     return [str(reason) for reason in read_run(folder).unsupported["reason"]]
 
@@ -74,7 +68,6 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "report": _report,
     "verify": _verify,
     "merge": _merge,
-    "query": _query,
     "compare": _compare,
 }
 
@@ -167,14 +160,6 @@ def test_gigabytes_behind_a_small_payload(folder: Path, command: str) -> None:
     rows.loc[row, "certificate_sha256"] = write_document(certificates, document)
     write_rows(folder, rows)
     assert "more than 128 MiB" in told_by(command, folder)
-
-
-def test_tables_of_a_report(folder: Path) -> None:
-    """A query does without a table that is none."""
-    write_report(folder, ())
-    path = replaced(folder, "tables/certified.parquet", "pipe")
-    (told,) = (note for note in query_folder(folder, "select 1").notes if path.name in note)
-    assert told == f"{path} is left out: it is no regular file."
 
 
 @pytest.mark.parametrize("read", [read_records, read_history])

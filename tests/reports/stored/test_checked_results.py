@@ -11,7 +11,6 @@ from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.reports.best_known import of_results
 from boundmark.reports.comparison import read_run
 from boundmark.reports.comparison.recorded_run import keep_as_baseline
-from boundmark.reports.query import query_folder
 from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored import checked_results, checking, file_cache
 from boundmark.reports.stored.checking import Pair, Verdict
@@ -226,23 +225,10 @@ def test_a_draft_enters_no_history(forged: ResultStore, tmp_path: Path) -> None:
     assert not (tmp_path / "history.parquet").exists()
 
 
-def test_comparisons_and_queries_believe_no_more(forged: ResultStore, tmp_path: Path) -> None:
-    """`compare`, `baseline` and `query` see the results that the report sees."""
+def test_comparisons_believe_no_more(forged: ResultStore, tmp_path: Path) -> None:
+    """`compare` and `baseline` see the results that the report sees."""
     run = read_run(forged.directory)
     assert run.tasks["objective"].min() == 5
     assert len(run.unsupported) == 4
     with pytest.raises(StoreError, match="4 costs or bounds without documents that hold"):
         keep_as_baseline([run], tmp_path / "base.parquet")
-    sql = "select min(objective), max(bound_certified) from results"
-    pytest.importorskip("duckdb")
-    answer = query_folder(forged.directory, sql)
-    assert answer.rows == ((5, 5),)
-    assert "2 certified bounds and 2 verified costs left out" in answer.notes[0]
-
-
-def test_queries_see_the_tables_of_a_report_about_forged_rows(forged: ResultStore) -> None:
-    """Both leave out the same, so the report's tables are of these rows."""
-    pytest.importorskip("duckdb")
-    write_report(forged.directory)
-    answer = query_folder(forged.directory, "select objective, bound from certified")
-    assert answer.rows == ((5, 5),)
