@@ -45,7 +45,7 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
         check_sources,
     )
     from boundmark.benchmarks.terminal import echo
-    from boundmark.reports.stored.file_cache import Accepted
+    from boundmark.reports.stored.accepted import Accepted
     from boundmark.reports.stored.manifest import differences, read_manifest
 
     if manifest is not None and (len(paths) != 1 or not paths[0].is_dir()):

@@ -20,8 +20,8 @@ from boundmark.benchmarks.storing import environment_sha256
 from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.labels import read_labels
+from boundmark.reports.stored.accepted import Accepted
 from boundmark.reports.stored.checking import OWN_PROBLEMS
-from boundmark.reports.stored.file_cache import Accepted
 from boundmark.reports.stored.run_records import read_seconds, seconds_sha256
 from boundmark.reports.stored.store import ResultStore, read_json
 

@@ -14,7 +14,7 @@ from boundmark.problems.errors import BoundmarkError
 from boundmark.problems.problem import Instance
 
 if TYPE_CHECKING:
-    from boundmark.reports.stored.file_cache import Accepted
+    from boundmark.reports.stored.accepted import Accepted
 
 # Largest part of a search's time limit that checking a certificate of the library may take.
 CHECK_PART = 0.25
@@ -94,7 +94,7 @@ def _checked(
     library: Library, entry: Entry, instance: Instance, most_seconds: float
 ) -> KnownResults | None:
     # Imports pandas, which most searches can do without.
-    from boundmark.reports.stored.file_cache import Accepted
+    from boundmark.reports.stored.accepted import Accepted
 
     documents = library.documents(entry)
     accepted = Accepted()

@@ -1,6 +1,6 @@
 """Checks the library part by part, and continues where an earlier check was stopped.
 
-What it accepts is remembered as for results folders, see `reports.stored.file_cache`: by the
+What it accepts is remembered as for results folders, see `reports.stored.accepted`: by the
 content of documents and that of the checker.
 """
 
@@ -22,8 +22,8 @@ from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.files import naming
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.labels import Labels
+from boundmark.reports.stored.accepted import Accepted
 from boundmark.reports.stored.checking import Pair, check_documents
-from boundmark.reports.stored.file_cache import Accepted
 from boundmark.reports.text import count, size
 
 # Entries that are unpacked at a time; verdicts are stored after each batch.

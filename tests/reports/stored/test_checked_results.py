@@ -12,7 +12,7 @@ from boundmark.reports.best_known import of_results
 from boundmark.reports.comparison import read_run
 from boundmark.reports.comparison.recorded_run import keep_as_baseline
 from boundmark.reports.report import ReportOptions, write_report
-from boundmark.reports.stored import checked_results, checking, file_cache
+from boundmark.reports.stored import accepted, checked_results, checking
 from boundmark.reports.stored.checking import Pair, Verdict
 from boundmark.reports.stored.store import ResultStore, write_document
 
@@ -170,7 +170,7 @@ def test_another_checker_checks_again(
     """What a checker accepted says nothing of what another one, say with a defect mended, does."""
     add("best", solution(5, (0, 1)), certificate(5))
     checked_results.checked_results(store)
-    monkeypatch.setattr(file_cache, "checker_version", lambda: "another")
+    monkeypatch.setattr(accepted, "checker_version", lambda: "another")
     checked_results.checked_results(store)
     assert len(asked) == 4
 
