@@ -72,7 +72,6 @@ EXTRAS = {
     "jax": "learned",
     "mtkahypar": "partitioners",
     "onnxruntime": "onnxruntime",
-    "openvino": "openvino",
     "pymetis": "partitioners",
     "pymoo": "geneflow",
     "torch": "torch",
