@@ -3,7 +3,7 @@
     python tests/campaigns/faults.py --minutes 10 --seed 1
 
 First, a table of faults with the status that each should have and the one it has. Then, until the
-time is up, a run of short tasks is killed again and again: runner, guards, servers, tasks and what
+time is up, a run of short tasks is killed again and again: runner, servers, tasks and what
 these have started, with SIGKILL, SIGINT and SIGTERM, at random moments. Each run is resumed until
 it is finished. Exit code 1 means that a status was wrong, a row was lost or altered, a finished
 task was run again, or a process was left behind.
@@ -174,7 +174,7 @@ def kill_and_resume(folder: Path, engine: str, dice: random.Random, losses: Loss
 def short_task(number: int, notes: Path, dice: random.Random) -> Task:
     """Return a task that leaves a note and takes no long time; some start processes."""
     if dice.random() < 0.2:
-        return task("hangs-with-grandchildren", number, time_limit_seconds=0.1)
+        return task("hangs-in-a-group", number, time_limit_seconds=0.1)
     params = {"folder": str(notes), "seconds": dice.uniform(0.0, 0.3)}
     return task("leaves-a-note", number, params=params)
 
@@ -193,7 +193,7 @@ def kill_somebody(process: subprocess.Popen[str], dice: random.Random, losses: L
         above = target
         while above != process.pid and above > 1:
             above, depth = parent(above), depth + 1
-        what = {1: "guard", 2: "server", 3: "task"}.get(depth, "below a task")
+        what = {1: "server", 2: "task"}.get(depth, "below a task")
     with suppress(ProcessLookupError):
         os.kill(target, sent)
         losses.kills[f"{sent.name} to {what}"] += 1
