@@ -99,10 +99,8 @@ def read_records(path: Path) -> BestKnown:
         return as_frame(SCHEMA.empty_table())
     try:
         table = read_table(path)
-        # Texts that are not UTF-8 are read without a word.
-        table.validate(full=True)
         names = table.schema.names
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise StoreError(f"{path} cannot be read as Parquet: {error}.") from error
     found = (table.schema.metadata or {}).get(VERSION_KEY)
     if found != VERSION or names != SCHEMA.names:

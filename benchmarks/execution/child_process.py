@@ -19,9 +19,6 @@ from boundmark.benchmarks.execution import frames, processes
 from boundmark.benchmarks.execution.frames import shortened
 from boundmark.problems.errors import BoundmarkError, UnsupportedError
 
-# By the last frame's status.
-EXIT_CODES: Mapping[str, int] = {"ok": 0, "oom": 1, "unsupported": 1, "error": 1}
-
 LONGEST_DETAIL = 1000
 
 # Read by libraries that are loaded later; what the server has loaded, such as numpy's BLAS and
@@ -94,7 +91,7 @@ def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: 
     The last frame is ``{"kind": "end", "status": ..., "detail": ..., "at": ...}``; a child that
     dies sends none.
     """
-    code = EXIT_CODES["error"]
+    code = 1
     try:
         _isolate(server, descriptors.output)
         _limit(request["threads"], request["memory_bytes"])
@@ -116,7 +113,7 @@ def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: 
                 traceback.print_exc()
         else:
             frames.write_all(descriptors.reports, _end("ok", "", time.monotonic()))
-            code = EXIT_CODES["ok"]
+            code = 0
         sys.stdout.flush()
         sys.stderr.flush()
     finally:

@@ -87,18 +87,11 @@ class Shelf(Generic[Document]):
 
 @dataclass(frozen=True)
 class Documents:
-    """The checked documents of a results folder, which its rows have to follow from.
-
-    Attributes
-    ----------
-    environments
-        Hosts, by the hash of the record of machine and software.
-    """
+    """The checked documents of a results folder, which its rows have to follow from."""
 
     instances: Shelf[CheckedInstance] = field(default_factory=Shelf)
     solutions: Shelf[CheckedFind] = field(default_factory=Shelf)
     certificates: Shelf[CheckedFind] = field(default_factory=Shelf)
-    environments: Shelf[str] = field(default_factory=Shelf)
 
 
 def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:

@@ -53,7 +53,7 @@ def open_table(path: Path) -> pq.ParquetFile:
 
     Raises
     ------
-    OSError, pyarrow.ArrowException, UnicodeDecodeError
+    OSError, pyarrow.ArrowException
         If it cannot be read or is no such file.
     """
     os.close(open_regular(path))
@@ -66,7 +66,7 @@ def read_table(path: Path) -> pa.Table:
 
     Raises
     ------
-    OSError, pyarrow.ArrowException, UnicodeDecodeError
+    OSError, pyarrow.ArrowException
         As `open_table` does.
     """
     with open_table(path) as file:
@@ -112,7 +112,7 @@ def open_shard(path: Path, writer: str = "boundmark run") -> pq.ParquetFile:
         file = open_table(path)
     except RefusedFileError as error:
         raise StoreError(f"{path} cannot be read: {error}.") from error
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise StoreError(
             f"{path} cannot be read as Parquet; expected a file that `{writer}` wrote."
         ) from error
@@ -151,33 +151,12 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
                 raise StoreError(
                     f"{path} lacks columns; expected those of schema version {VERSION}."
                 ) from error
-        refuse_other_types(path, table, target)
         if path.name == MERGED:
             table = table.filter(pc.invert(pc.is_in(table["task_id"], value_set=replaced)))
         tables.append(table)
     if not tables:
         return target.empty_table()
     return pa.concat_tables(tables).combine_chunks()
-
-
-def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
-    """Raise if a column's type differs from the schema's, or it lacks values that have to be there.
-
-    Raises
-    ------
-    StoreError
-        With the file and the column.
-    """
-    # As files of runs have the schema itself, their columns are seldom compared one by one.
-    same = table.schema.equals(schema)
-    for found in schema if same else table.schema:
-        wanted = found if same else schema.field(found.name)
-        if found.type != wanted.type:
-            raise StoreError(
-                f"{path}: column {found.name} holds {found.type}; expected {wanted.type}."
-            )
-        if not wanted.nullable and table[found.name].null_count:
-            raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
 
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:

@@ -79,9 +79,9 @@ READERS = {
     "solutions/*.json": set(COMMANDS),
     "certificates/*.json": set(COMMANDS),
     "labels/*.json": {"verify", "merge"},
-    "environments/*.json": {"report", "verify", "merge", "compare"},
-    "environment.json": {"report", "verify", "merge"},
-    "machine/*.json": {"verify", "merge", "compare"},
+    "environments/*.json": {"report", "merge", "compare"},
+    "environment.json": {"report", "merge"},
+    "machine/*.json": {"merge", "compare"},
 }
 
 

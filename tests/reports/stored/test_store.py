@@ -193,27 +193,6 @@ def test_refuses_files_that_are_broken(tmp_path: Path, make_row: Any) -> None:
         store.results()
 
 
-@pytest.mark.parametrize(
-    ("column", "values", "told"),
-    [
-        ("objective", pa.array(["five"]), "column objective holds string; expected int64"),
-        ("wall_seconds", pa.array([1]), "column wall_seconds holds int64; expected double"),
-        ("instance_sha256", pa.array([None], pa.string()), "column instance_sha256 lacks values"),
-    ],
-)
-def test_refuses_columns_of_another_type(
-    tmp_path: Path, make_row: Any, column: str, values: Any, told: str
-) -> None:
-    """The file and the column are named, before anything is computed with them."""
-    store = ResultStore.create_or_open(tmp_path)
-    store.append(make_row("a"), [])
-    path = tmp_path / "results" / "a.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table.set_column(table.schema.get_field_index(column), column, values), path)
-    with pytest.raises(StoreError, match=rf"a\.parquet: {told}"):
-        store.results()
-
-
 def test_refuses_folders_that_cannot_be_used(tmp_path: Path) -> None:
     """A folder in whose place a file stands, and one that holds something else."""
     (tmp_path / "file").write_text("")
