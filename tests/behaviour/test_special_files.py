@@ -24,10 +24,8 @@ from boundmark.datasets.resolve import load_file
 from boundmark.problems.devices.registry import load_device_file
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError
 from boundmark.problems.files import naming
-from boundmark.reports.best_known import read_records
 from boundmark.reports.comparison.pairs import read_thresholds
 from boundmark.reports.comparison.recorded_run import read_run
-from boundmark.reports.history import read_history
 from boundmark.reports.merging import merge_folders
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import write_document
@@ -69,19 +67,6 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "verify": _verify,
     "merge": _merge,
     "compare": _compare,
-}
-
-# Which commands read what lies where. Reports take labels that cannot be read for none.
-READERS = {
-    "results/more.parquet": set(COMMANDS),
-    "traces/more.parquet": set(COMMANDS),
-    "instances/*.json": set(COMMANDS),
-    "solutions/*.json": set(COMMANDS),
-    "certificates/*.json": set(COMMANDS),
-    "labels/*.json": {"verify", "merge"},
-    "environments/*.json": {"report", "merge", "compare"},
-    "environment.json": {"report", "merge"},
-    "machine/*.json": {"merge", "compare"},
 }
 
 
@@ -126,22 +111,6 @@ def replaced(folder: Path, place: str, special: str) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("place", "special"),
-    [*((place, "pipe") for place in READERS), ("solutions/*.json", "device")],
-)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_special_files(folder: Path, command: str, place: str, special: str) -> None:
-    """No command waits, and each one that reads the file says that it is no file."""
-    path = replaced(folder, place, special)
-    told = told_by(command, folder)
-    if command in READERS[place]:
-        assert re.search(rf"{path.name}.*no(t a)? regular file", told), told
-    else:
-        assert path.name not in told
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_gigabytes_behind_a_small_payload(folder: Path, command: str) -> None:
     """They are not decompressed, and the certificate does not count."""
@@ -160,17 +129,6 @@ def test_gigabytes_behind_a_small_payload(folder: Path, command: str) -> None:
     rows.loc[row, "certificate_sha256"] = write_document(certificates, document)
     write_rows(folder, rows)
     assert "more than 128 MiB" in told_by(command, folder)
-
-
-@pytest.mark.parametrize("read", [read_records, read_history])
-@pytest.mark.parametrize("special", ["pipe", "device"])
-def test_files_beside_a_folder(
-    tmp_path: Path, read: Callable[[Path], object], special: str
-) -> None:
-    """Records and histories are regular files, too."""
-    path = replaced(tmp_path, "kept.parquet", special)
-    with pytest.raises(StoreError, match=f"{path} cannot be read"):
-        read(path)
 
 
 def zipped(content: bytes) -> bytes:

@@ -1,16 +1,12 @@
 """Parquet files are read as they were written."""
 
-import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from boundmark.problems.errors import StoreError
-from boundmark.problems.files import RefusedFileError
-from boundmark.reports.stored.parquet import open_table, read_rows, read_table
-from boundmark.reports.stored.schema import RESULTS
+from boundmark.reports.stored.parquet import read_table
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3000])
@@ -28,12 +24,3 @@ def test_a_table_is_what_was_written(tmp_path: Path, rows: int) -> None:
     found = read_table(path)
     assert found.equals(table)
     assert found.schema.equals(table.schema, check_metadata=True)
-
-
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    """Nobody may ever write into it."""
-    os.mkfifo(tmp_path / "pipe.parquet")
-    with pytest.raises(RefusedFileError, match="it is no regular file"):
-        open_table(tmp_path / "pipe.parquet")
-    with pytest.raises(StoreError, match=r"pipe\.parquet cannot be read: it is no regular file"):
-        read_rows(tmp_path, RESULTS)
