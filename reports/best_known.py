@@ -174,7 +174,7 @@ def of_results(results: pd.DataFrame) -> BestKnown:
     Parameters
     ----------
     results
-        As `checked_results` returns them.
+        As `verified_results` returns them.
     """
     ours = version("boundmark")
     rows = results.assign(device=results["device"].fillna(""))

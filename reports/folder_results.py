@@ -10,14 +10,14 @@ import pandas as pd
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import read_regular
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
-from boundmark.reports.stored.checked_results import (
-    Checks,
-    checked_results,
-    ignore,
-    supported_results,
-)
 from boundmark.reports.stored.run_records import RunLabel, read_environments, run_label
 from boundmark.reports.stored.store import ResultStore, read_json
+from boundmark.reports.stored.verified_results import (
+    Checks,
+    ignore,
+    supported_results,
+    verified_results,
+)
 from boundmark.reports.tables.parameters import (
     parameter_column,
     parameter_names,
@@ -115,7 +115,7 @@ def read_folder(
     if unchecked:
         supported = supported_results(store)
     else:
-        supported = checked = checked_results(store, on_check=on_check)
+        supported = checked = verified_results(store, on_check=on_check)
         checks = checked.checks
     results = supported.results
     if len(results) == 0:

@@ -19,17 +19,17 @@ from boundmark.reports.best_known import (
     shipped,
 )
 from boundmark.reports.comparison.compare import read_verdict
-from boundmark.reports.comparisons import (
+from boundmark.reports.default import DEFAULT
+from boundmark.reports.dictionary import described
+from boundmark.reports.folder_results import FolderResults, read_folder
+from boundmark.reports.history import add_to_history, trend_section
+from boundmark.reports.method_statistics import (
     instance_gaps,
     method_gaps,
     method_pairs,
     method_statistics,
     statistics_section,
 )
-from boundmark.reports.default import DEFAULT
-from boundmark.reports.dictionary import described
-from boundmark.reports.folder_results import FolderResults, read_folder
-from boundmark.reports.history import add_to_history, trend_section
 from boundmark.reports.methods import (
     history_rows,
     speedup_means,
@@ -52,11 +52,11 @@ from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tabl
 from boundmark.reports.sections.answer import answer_section, dataset_section
 from boundmark.reports.sections.failures import DRAFT, check_section, failure_section
 from boundmark.reports.sections.instances import MOST_BYTES, detail_section
-from boundmark.reports.stored.checked_results import Checks, ignore
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.parquet import is_made_by_reports, parquet_bytes
 from boundmark.reports.stored.run_records import reference_seconds
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verified_results import Checks, ignore
 from boundmark.reports.tables.tasks import contradicted_claims, failures
 from boundmark.reports.text import count, file_name
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from boundmark.benchmarks.cli.checks import check_progress
 from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH, PERCENT
+from boundmark.benchmarks.cli.verification import check_progress
 
 
 @click.command()
@@ -38,11 +38,11 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
     Whether rows are gone or were exchanged, only a manifest tells.
     Accepted documents of a folder are not checked again by `report` and `compare`.
     """
-    from boundmark.benchmarks.folder_check import (
+    from boundmark.benchmarks.folder_verification import (
         Verdict,
-        check_files,
-        check_folder,
-        check_sources,
+        verify_files,
+        verify_folder,
+        verify_sources,
     )
     from boundmark.benchmarks.terminal import echo
     from boundmark.reports.stored.accepted import Accepted
@@ -55,16 +55,16 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
     verdicts: list[Verdict] = []
     for path in paths:
         if path.is_dir():
-            verdicts.extend(check_folder(path, accepted))
+            verdicts.extend(verify_folder(path, accepted))
             if sources:
-                verdicts.extend(check_sources(path))
+                verdicts.extend(verify_sources(path))
             if listed is not None:
                 found = differences(path, listed)
                 verdicts += [Verdict(str(path / name), reason) for name, reason in found]
     accepted.save()
     # Pipes and devices too: they are rejected, not passed over.
     files = [path for path in paths if not path.is_dir()]
-    verdicts.extend(check_files(files))
+    verdicts.extend(verify_files(files))
     rejected = [verdict for verdict in verdicts if verdict.reason is not None]
     for verdict in rejected:
         echo(f"rejected: {verdict.subject}: {verdict.reason}")

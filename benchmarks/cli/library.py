@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boundmark.benchmarks.cli.checks import check_progress
 from boundmark.benchmarks.cli.options import FOLDER
+from boundmark.benchmarks.cli.verification import check_progress
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.library import Library

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import (
     FILE,
     PATH,
     fail_on_option,
     fail_over,
 )
+from boundmark.benchmarks.cli.verification import check_progress, print_left_out
 
 FORMATS = {
     "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",
@@ -76,7 +76,7 @@ def report(
     each instance are checked unless they were accepted before; what is rejected is left out, and
     the next best is checked.
     """
-    from boundmark.benchmarks.cli.tables import print_certified_table
+    from boundmark.benchmarks.cli.certified_table import print_certified_table
     from boundmark.reports.report import ReportOptions, write_report
     from boundmark.reports.sections.failures import DRAFT
     from boundmark.reports.stored.parquet import read_table

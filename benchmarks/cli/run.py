@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import (
     FILE,
     FOLDER,
@@ -20,6 +19,7 @@ from boundmark.benchmarks.cli.options import (
     statuses,
 )
 from boundmark.benchmarks.cli.request import INTERRUPTED
+from boundmark.benchmarks.cli.verification import check_progress, print_left_out
 from boundmark.reports.stored.schema import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
@@ -243,8 +243,8 @@ def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
         shipped,
         write_records,
     )
-    from boundmark.reports.stored.checked_results import checked_results, supported_results
     from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.stored.verified_results import supported_results, verified_results
 
     store = ResultStore.open(directory)
     if path is None:
@@ -255,7 +255,7 @@ def _records(directory: Path, path: Path | None, quiet: bool) -> list[str]:
             print_left_out(supported.unsupported)
             return []
     with check_progress(quiet) as on_check:
-        checked = checked_results(store, with_traces=False, on_check=on_check)
+        checked = verified_results(store, with_traces=False, on_check=on_check)
     print_left_out(checked.unsupported)
     results = checked.results
     if results.empty:

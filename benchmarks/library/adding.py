@@ -15,9 +15,9 @@ from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.files import decompressed, read_regular
 from boundmark.problems.json_documents import sha256_hex
 from boundmark.problems.labels import read_labels
-from boundmark.reports.stored.checked_results import Checks, checked_results, ignore
-from boundmark.reports.stored.checking import check_documents
 from boundmark.reports.stored.store import ResultStore, read_json
+from boundmark.reports.stored.verification import verify_documents
+from boundmark.reports.stored.verified_results import Checks, ignore, verified_results
 from boundmark.reports.tables.rows import best_rows
 from boundmark.reports.text import count, size
 
@@ -125,7 +125,7 @@ def add_results(
             f"a line for them under [contributors] in {library.directory / FACTS}."
         )
     store = ResultStore.open(directory)
-    results = checked_results(store, with_traces=False, on_check=on_check).results
+    results = verified_results(store, with_traces=False, on_check=on_check).results
     adding = _Adding(library, store, by)
     for dataset, own in results.groupby("dataset"):
         if dataset not in library.facts.datasets:
@@ -231,7 +231,7 @@ class _Adding:
             if len(packed([*self._documents("bound", digest).values()])) > most:
                 continue
             pair = (str(row["instance_sha256"]), f"certificates/{digest}.json")
-            ((_, verdict),) = check_documents(self._store.directory, [pair])
+            ((_, verdict),) = verify_documents(self._store.directory, [pair])
             if verdict.reason is None:
                 self.consider("bound", row)
                 return

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.benchmarks.execution.task import producer_of
-from boundmark.benchmarks.folder_check import check_stated_sources
+from boundmark.benchmarks.folder_verification import verify_stated_sources
 from boundmark.benchmarks.library.entry import Entry
 from boundmark.benchmarks.library.folder import FACTS, Library, unpack_find
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
@@ -23,7 +23,7 @@ from boundmark.problems.files import naming
 from boundmark.problems.json_documents import json_object
 from boundmark.problems.labels import Labels
 from boundmark.reports.stored.accepted import Accepted
-from boundmark.reports.stored.checking import Pair, check_documents
+from boundmark.reports.stored.verification import Pair, verify_documents
 from boundmark.reports.text import count, size
 
 # Entries that are unpacked at a time; verdicts are stored after each batch.
@@ -152,7 +152,7 @@ def verify_library(
         _check_batch(library, batch, seen, accepted)
         on_progress(at + len(batch), len(entries))
     if with_sources and entries:
-        for verdict in check_stated_sources(str(library.directory), _sources(entries)):
+        for verdict in verify_stated_sources(str(library.directory), _sources(entries)):
             if verdict.reason is not None:
                 seen.rejected.append((verdict.subject, verdict.reason))
     seen.seconds = time.monotonic() - start
@@ -213,7 +213,7 @@ def _check_batch(
                 unpack_find(find, documents, folder / sort)
                 unknown.append(pair)
                 subjects[pair] = entry
-        for pair, verdict in check_documents(folder, unknown):
+        for pair, verdict in verify_documents(folder, unknown):
             if verdict.reason is not None:
                 reason = f"the checker rejects {pair[1]}: {verdict.reason}"
                 seen.rejected.append((str(library.path_of(subjects[pair])), reason))

@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.reports.stored.checked_results import checked_results
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verified_results import verified_results
 
 
 def results_in(folder: str | Path) -> pd.DataFrame:
     """Return the verified rows of a results folder."""
-    return checked_results(ResultStore.open(Path(folder))).results
+    return verified_results(ResultStore.open(Path(folder))).results
 
 
 def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:

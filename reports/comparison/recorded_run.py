@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.checked_results import COLUMNS, Checks, checked_results, ignore
 from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.stored.parquet import (
     as_frame,
@@ -31,6 +30,7 @@ from boundmark.reports.stored.run_records import (
 )
 from boundmark.reports.stored.schema import RESULTS, VERSION, VERSION_KEY
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verified_results import COLUMNS, Checks, ignore, verified_results
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class RecordedRun:
     repeats
         The same for every run of each task: a baseline may hold several.
     unsupported
-        One row per cost or bound that is missing for this reason, from `checked_results`.
+        One row per cost or bound that is missing for this reason, from `verified_results`.
     environments
         Records of machine and software by hash.
     reference_seconds
@@ -84,7 +84,7 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
     if path.is_file():
         return read_baseline(path)
     store = ResultStore.open(path)
-    supported = checked_results(store, with_traces=False, on_check=on_check)
+    supported = verified_results(store, with_traces=False, on_check=on_check)
     return RecordedRun(
         path,
         supported.results,

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from altered_folders import copy_folder, read_rows, write_rows
 
-from boundmark.benchmarks.folder_check import check_folder
+from boundmark.benchmarks.folder_verification import verify_folder
 from boundmark.benchmarks.own_method import find_method
 from boundmark.benchmarks.runtimes.tool_profiles import read_events
 from boundmark.benchmarks.solution_file import read_solution_file
@@ -49,7 +49,7 @@ def _report(folder: Path) -> list[str]:
 
 
 def _verify(folder: Path) -> list[str]:
-    return [f"{one.subject}: {one.reason}" for one in check_folder(folder) if one.reason]
+    return [f"{one.subject}: {one.reason}" for one in verify_folder(folder) if one.reason]
 
 
 def _merge(folder: Path) -> list[str]:

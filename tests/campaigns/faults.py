@@ -36,7 +36,7 @@ from fault_table import FAULTS, MIB  # noqa: E402
 
 from boundmark.benchmarks.execution import processes  # noqa: E402
 from boundmark.benchmarks.execution.task import Task  # noqa: E402
-from boundmark.benchmarks.folder_check import check_folder  # noqa: E402
+from boundmark.benchmarks.folder_verification import verify_folder  # noqa: E402
 from boundmark.reports.stored.store import ResultStore  # noqa: E402
 
 MARK = "BOUNDMARK_CAMPAIGN"
@@ -130,7 +130,7 @@ def check_table(folder: Path, engine: str, losses: Losses) -> None:
     with runner(folder, engine, tasks) as process:
         again = process.communicate()[0].splitlines()
     losses.repeated += len(again) - 1
-    losses.rejected += sum(verdict.reason is not None for verdict in check_folder(folder))
+    losses.rejected += sum(verdict.reason is not None for verdict in verify_folder(folder))
 
 
 def kill_and_resume(folder: Path, engine: str, dice: random.Random, losses: Losses) -> None:
@@ -168,7 +168,7 @@ def kill_and_resume(folder: Path, engine: str, dice: random.Random, losses: Loss
         kept = rows
         if process.returncode == 0:
             break
-    losses.rejected += sum(verdict.reason is not None for verdict in check_folder(folder))
+    losses.rejected += sum(verdict.reason is not None for verdict in verify_folder(folder))
 
 
 def short_task(number: int, notes: Path, dice: random.Random) -> Task:

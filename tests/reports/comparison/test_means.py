@@ -242,14 +242,8 @@ def test_a_verdict_is_about_the_whole_interval(stored: Any) -> None:
 
 
 def test_reference_seconds_are_what_was_written(stored: Any, run_rows: Any) -> None:
-    """All files of a folder count, in order; broken ones are named."""
-    from boundmark.problems.errors import StoreError
-
+    """All files of a folder count."""
     store = ResultStore.open(stored("a", run_rows))
     write_reference_seconds(store, [0.5])
     write_reference_seconds(store, [0.25, 0.125])
     assert sorted(reference_seconds(store)) == [0.125, 0.25, 0.5]
-    for text in ("[-1]", "[1" + 400 * "0" + "]"):
-        (store.machine / "3.json").write_text(text)
-        with pytest.raises(StoreError, match=r"3\.json holds \[-?1.*; expected a list of seconds"):
-            reference_seconds(store)

@@ -7,22 +7,27 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.folder_check.documents import (
-    CheckedInstance,
+from boundmark.benchmarks.folder_verification.documents import (
     Documents,
     Shelf,
     Verdict,
-    check_documents,
+    VerifiedInstance,
+    verify_documents,
 )
-from boundmark.benchmarks.folder_check.rows import contradictions, row_faults, row_label, rows_of
+from boundmark.benchmarks.folder_verification.rows import (
+    contradictions,
+    row_faults,
+    row_label,
+    rows_of,
+)
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import read_labels
 from boundmark.reports.stored.accepted import Accepted
-from boundmark.reports.stored.checking import OWN_PROBLEMS
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verification import OWN_PROBLEMS
 
 
-def check_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[Verdict]:
+def verify_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[Verdict]:
     """Yield a verdict on every document and every row of a results folder.
 
     A row is accepted if everything that it states of its instance, cost and bound follows from the
@@ -44,7 +49,7 @@ def check_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[
     rows = list(rows_of(store.results()))
     traces = store.traces()
     documents = Documents()
-    yield from check_documents(directory, documents)
+    yield from verify_documents(directory, documents)
     if accepted is not None:
         _remember(documents, accepted)
     yield from check_labels(store.labels, documents.instances)
@@ -72,7 +77,7 @@ def _remember(documents: Documents, accepted: Accepted) -> None:
             accepted.add(instance, name)
 
 
-def check_labels(folder: Path, instances: Shelf[CheckedInstance]) -> Iterator[Verdict]:
+def check_labels(folder: Path, instances: Shelf[VerifiedInstance]) -> Iterator[Verdict]:
     """Yield a verdict on each file: it holds one name for each node of an accepted instance."""
     for path in sorted(folder.glob("*.json")):
         owner = instances.accepted.get(path.stem)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from altered_folders import copy_folder, identified, read_rows, write_rows
 
-from boundmark.benchmarks.folder_check import check_folder
+from boundmark.benchmarks.folder_verification import verify_folder
 from boundmark.reports.stored.store import write_document
 
 
@@ -20,7 +20,7 @@ def copy(finished_run: Path, tmp_path: Path) -> Path:
 
 def reasons(folder: Path) -> str:
     """Return why anything in a folder is rejected."""
-    verdicts = check_folder(folder)
+    verdicts = verify_folder(folder)
     return "\n".join(f"{one.subject}: {one.reason}" for one in verdicts if one.reason)
 
 

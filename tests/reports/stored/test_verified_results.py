@@ -12,9 +12,9 @@ from boundmark.reports.best_known import of_results
 from boundmark.reports.comparison import read_run
 from boundmark.reports.comparison.recorded_run import keep_as_baseline
 from boundmark.reports.report import ReportOptions, write_report
-from boundmark.reports.stored import accepted, checked_results, checking
-from boundmark.reports.stored.checking import Pair, Verdict
+from boundmark.reports.stored import accepted, verification, verified_results
 from boundmark.reports.stored.store import ResultStore, write_document
+from boundmark.reports.stored.verification import Pair, Verdict
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 
@@ -57,9 +57,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Pair]:
 
     def check(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Verdict]]:
         asked.extend(pairs)
-        return checking.check_documents(directory, pairs)
+        return verification.verify_documents(directory, pairs)
 
-    monkeypatch.setattr(checked_results, "check_documents", check)
+    monkeypatch.setattr(verified_results, "verify_documents", check)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return asked
 
@@ -108,7 +108,7 @@ def forged(store: ResultStore, add: Callable[..., None]) -> ResultStore:
 
 def test_the_best_that_the_checker_accepts_counts(forged: ResultStore) -> None:
     """False documents fall, one after another, until the best that is left is accepted."""
-    found = checked_results.checked_results(forged)
+    found = verified_results.verified_results(forged)
     by_method = found.results.set_index("method")
     assert by_method["objective"].dropna().to_dict() == {"honest": 9, "worse": 5}
     assert by_method["bound_certified"].dropna().to_dict() == {"honest": 5, "worse": 4}
@@ -130,7 +130,7 @@ def test_all_documents_of_the_best_value_are_checked(
     """Whichever method a table credits with the best cost, it has a solution of that cost."""
     add("honest", solution(5, (0, 1)))
     add("first-by-name", solution(5, (0, 0)))
-    found = checked_results.checked_results(store)
+    found = verified_results.verified_results(store)
     assert found.results.dropna(subset=["objective"])["method"].tolist() == ["honest"]
     assert of_results(found.results)["objective_method"].tolist() == ["honest"]
 
@@ -141,7 +141,7 @@ def test_worse_documents_are_not_checked(
     """A report waits for two documents of an instance, not for all."""
     add("best", solution(5, (0, 1)), certificate(5))
     add("worse", solution(9, (0, 0)), certificate(4))
-    checked_results.checked_results(store)
+    verified_results.verified_results(store)
     assert len(asked) == 2
 
 
@@ -150,11 +150,11 @@ def test_what_was_accepted_is_remembered(
 ) -> None:
     """The second time, also of a copy of the folder, no document is checked."""
     add("best", solution(5, (0, 1)), certificate(5))
-    checked_results.checked_results(store)
+    verified_results.verified_results(store)
     store.directory.rename(tmp_path / "copy")
-    told: list[checked_results.Checks] = []
+    told: list[verified_results.Checks] = []
     copy = ResultStore.open(tmp_path / "copy")
-    found = checked_results.checked_results(copy, on_check=told.append)
+    found = verified_results.verified_results(copy, on_check=told.append)
     assert len(asked) == 2
     assert (found.checks.checked, found.checks.remembered) == (0, 2)
     assert told[-1].remembered == 2
@@ -169,17 +169,17 @@ def test_another_checker_checks_again(
 ) -> None:
     """What a checker accepted says nothing of what another one, say with a defect mended, does."""
     add("best", solution(5, (0, 1)), certificate(5))
-    checked_results.checked_results(store)
+    verified_results.verified_results(store)
     monkeypatch.setattr(accepted, "checker_version", lambda: "another")
-    checked_results.checked_results(store)
+    verified_results.verified_results(store)
     assert len(asked) == 4
 
 
 def test_what_was_rejected_is_checked_again(forged: ResultStore, asked: list[Pair]) -> None:
     """Nothing of a rejection is remembered."""
-    first = checked_results.checked_results(forged).unsupported
+    first = verified_results.verified_results(forged).unsupported
     number = len(asked)
-    again = checked_results.checked_results(forged)
+    again = verified_results.verified_results(forged)
     assert len(asked) == number + 4
     assert sorted(again.unsupported["reason"]) == sorted(first["reason"])
 

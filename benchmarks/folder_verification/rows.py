@@ -13,7 +13,12 @@ from typing import Any, get_args
 import pandas as pd
 
 from boundmark.benchmarks.execution.task import Task, producer_of
-from boundmark.benchmarks.folder_check.documents import DIGEST, CheckedFind, Documents, Shelf
+from boundmark.benchmarks.folder_verification.documents import (
+    DIGEST,
+    Documents,
+    Shelf,
+    VerifiedFind,
+)
 from boundmark.problems.method import Kind
 
 # A hash in quotes fits.
@@ -129,7 +134,7 @@ def _certificate_faults(row: Mapping[str, Any], documents: Documents) -> Iterato
 
 
 def _document_faults(
-    row: Mapping[str, Any], columns: tuple[str, str], what: str, shelf: Shelf[CheckedFind]
+    row: Mapping[str, Any], columns: tuple[str, str], what: str, shelf: Shelf[VerifiedFind]
 ) -> Iterator[str]:
     value_column, hash_column = columns
     value, digest = row[value_column], row[hash_column]

@@ -27,10 +27,10 @@ import pandas as pd
 
 from boundmark.problems.files import RefusedFileError, decompressed, open_regular, read_regular
 from boundmark.reports.stored.accepted import Accepted
-from boundmark.reports.stored.checking import Pair, check_documents
 from boundmark.reports.stored.parquet import as_frame
 from boundmark.reports.stored.schema import TRACES
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verification import Pair, verify_documents
 from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text import count
 
@@ -276,7 +276,7 @@ class Checks:
 
 
 @dataclass(frozen=True)
-class CheckedResults(SupportedResults):
+class VerifiedResults(SupportedResults):
     """A folder's rows and traces, without the best costs and bounds that the checker rejects.
 
     Attributes
@@ -292,12 +292,12 @@ def ignore(checks: Checks) -> None:
     """Do nothing with the progress of checks."""
 
 
-def checked_results(
+def verified_results(
     store: ResultStore,
     *,
     with_traces: bool = True,
     on_check: Callable[[Checks], None] = ignore,
-) -> CheckedResults:
+) -> VerifiedResults:
     """Read a folder's results, and leave out what no document supports or the checker rejects.
 
     Of each instance, the checker sees all documents with its best cost and with its best bound; if
@@ -359,7 +359,9 @@ def _wrong_leaders(contenders: pd.DataFrame, checks: "_Checks") -> pd.DataFrame:
     return leading.assign(reason=reasons).dropna(subset=["reason"])
 
 
-def _without(supported: SupportedResults, rejected: pd.DataFrame, checks: Checks) -> CheckedResults:
+def _without(
+    supported: SupportedResults, rejected: pd.DataFrame, checks: Checks
+) -> VerifiedResults:
     results, traces = supported.results, supported.traces
     left_out = [supported.unsupported]
     for resting in RESTING:
@@ -371,7 +373,7 @@ def _without(supported: SupportedResults, rejected: pd.DataFrame, checks: Checks
         )
         left_out.append(wrong[COLUMNS])
         traces = leave_out(resting, wrong, results, traces)
-    return CheckedResults(results, traces, pd.concat(left_out, ignore_index=True), checks)
+    return VerifiedResults(results, traces, pd.concat(left_out, ignore_index=True), checks)
 
 
 def _told(rejected: pd.DataFrame) -> "pd.Series[str]":
@@ -398,7 +400,7 @@ class _Checks:
         self._remembered += len(known)
         # A process that checks several documents about an instance reads it once.
         unknown = sorted(pair for pair in new if pair not in known)
-        for pair, verdict in check_documents(self._directory, unknown):
+        for pair, verdict in verify_documents(self._directory, unknown):
             self._checked += 1
             self._rejected += verdict.reason is not None
             self._reasons[pair] = verdict.reason

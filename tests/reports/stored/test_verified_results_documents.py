@@ -10,8 +10,8 @@ import pytest
 from documented import add_instance, append, hash_of
 
 from boundmark.reports.report import write_report
-from boundmark.reports.stored.checked_results import supported_results
 from boundmark.reports.stored.store import LARGEST_INLINE_PAYLOAD, ResultStore, write_document
+from boundmark.reports.stored.verified_results import supported_results
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 
