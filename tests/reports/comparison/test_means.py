@@ -177,6 +177,19 @@ def test_slower_alone_counts_if_asked(run_of: Any) -> None:
     ]
 
 
+def test_one_time_is_no_slower_method(run_of: Any) -> None:
+    """Of one instance, times vary as they like: only repeats of BASE tell by how much."""
+    base, new = (
+        replace(run, tasks=run.tasks.head(1), repeats=run.repeats.head(1))
+        for run in (run_of("base", 1.0, wall_seconds=0.1), run_of("new", 1.0, wall_seconds=0.9))
+    )
+    assert says_same(compare_runs(base, new, slower=10.0))
+    repeated = run_of("repeated", 1.0, 1.0, wall_seconds=0.1)
+    two = repeated.repeats[repeated.repeats["task_id"] == base.tasks["task_id"].iloc[0]]
+    again = replace(base, repeats=two)
+    assert not says_same(compare_runs(again, new, slower=10.0))
+
+
 def test_a_slower_machine_is_no_slower_method(run_of: Any) -> None:
     """The ratio is divided by that of the reference task's medians, if both runs took it."""
     base = run_of("base", 1.0, machine=1.0, wall_seconds=0.1)
