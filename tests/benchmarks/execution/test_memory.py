@@ -94,9 +94,14 @@ def test_pages_that_two_share_count_once(
 
 def test_exact_sums_are_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is over the limit only by what it shares does not keep the watch busy."""
-    asked: list[int] = []
+    asked: list[object] = []
+
+    def exact(pids: object) -> int:
+        asked.append(pids)
+        return 5
+
     monkeypatch.setattr(memory, "resident_bytes", lambda pids: 100)
-    monkeypatch.setattr(memory, "exact_bytes", lambda pids: asked.append(1) or 5)
+    monkeypatch.setattr(memory, "exact_bytes", exact)
     monkeypatch.setattr(memory, "EXACT_SECONDS", 1000.0)
     seen = MemoryWatch(10)
     assert [seen.exceeds([1]) for _ in range(5)] == [False] * 5
