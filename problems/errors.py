@@ -69,11 +69,9 @@ class StoreError(BoundmarkError):
 EXTRAS = {
     "aiconfigurator_core": "kernel-tables",
     "distributed": "dask",
-    "duckdb": "query",
     "jax": "learned",
     "mtkahypar": "partitioners",
     "onnxruntime": "onnxruntime",
-    "openvino": "openvino",
     "pymetis": "partitioners",
     "pymoo": "geneflow",
     "torch": "torch",
@@ -91,7 +89,7 @@ def extra_with(module: str) -> str:
     Returns
     -------
     str
-        E.g. ``"; expected the extra 'query': pip install 'duckdb>=1.1'"``, without the command if
+        E.g. ``"; expected the extra 'sheets': pip install 'xlrd>=2.0.1'"``, without the command if
         boundmark was not installed but put on the path; empty if no extra has the module.
     """
     from importlib.metadata import PackageNotFoundError, requires

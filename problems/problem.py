@@ -10,7 +10,6 @@ from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import Naming
-from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.parameter import ChoiceParameter, Parameter, TextParameter
 
 if TYPE_CHECKING:
@@ -253,9 +252,6 @@ class Problem:
         The names of an instance's nodes; None if they have none but their numbers.
     table
         How people write solutions as a table; None if only their JSON is read.
-    noisy_costs
-        Returns what a solution of an instance costs in each draw of its times, shape (draws,); None
-        if costs are no times, or its solutions say when everything happens.
     """
 
     name: str
@@ -274,7 +270,6 @@ class Problem:
     naming: Naming | None = None
     source_words: str = ""
     table: SolutionTable | None = None
-    noisy_costs: Callable[[Any, Any, Noise], FloatArray] | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", self.name):

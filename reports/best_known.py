@@ -93,7 +93,7 @@ def of_results(results: pd.DataFrame) -> BestKnown:
     Parameters
     ----------
     results
-        As `checked_results` returns them.
+        As `verified_results` returns them.
     """
     rows = results.assign(device=results["device"].fillna(""))
     records = rows.drop_duplicates("instance_sha256").set_index("instance_sha256")

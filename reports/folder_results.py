@@ -9,17 +9,15 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import read_regular
-from boundmark.problems.noise import Noise
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
-from boundmark.reports.stored.checked_results import (
-    Checks,
-    checked_results,
-    ignore,
-    supported_results,
-)
-from boundmark.reports.stored.manifest import rows_digest
 from boundmark.reports.stored.run_records import RunLabel, read_environments, run_label
 from boundmark.reports.stored.store import ResultStore, read_json
+from boundmark.reports.stored.verified_results import (
+    Checks,
+    ignore,
+    supported_results,
+    verified_results,
+)
 from boundmark.reports.tables.parameters import (
     parameter_column,
     parameter_names,
@@ -46,9 +44,7 @@ class FolderResults:
         The record of machine and software; None if the folder has no `environment.json`.
     label
         What tells the run from others.
-    rows_digest
-        What tells these rows and traces from others; see `stored.manifest`.
-    history, highlight, baseline, noises
+    history, highlight, baseline
         As in `ProblemResults`.
     """
 
@@ -60,11 +56,9 @@ class FolderResults:
     checks: Checks | None
     environment: dict[str, Any] | None
     label: RunLabel
-    rows_digest: str
     history: pd.DataFrame | None = None
     highlight: tuple[str, ...] = ()
     baseline: str | None = None
-    noises: tuple[Noise, ...] = ()
 
     @property
     def problems(self) -> list[str]:
@@ -93,7 +87,7 @@ class FolderResults:
         traces = self.traces[is_among(self.traces["task_id"], values_of(tasks["task_id"]))]
         return ProblemResults(
             problem, tasks, certified, traces, self.store, grouping, self.history, self.highlight,
-            self.baseline, self.noises,
+            self.baseline,
         )  # fmt: skip
 
 
@@ -121,7 +115,7 @@ def read_folder(
     if unchecked:
         supported = supported_results(store)
     else:
-        supported = checked = checked_results(store, on_check=on_check)
+        supported = checked = verified_results(store, on_check=on_check)
         checks = checked.checks
     results = supported.results
     if len(results) == 0:
@@ -140,7 +134,6 @@ def read_folder(
         checks,
         _environment(store),
         run_label(results, read_environments(store)),
-        rows_digest(supported),
     )
 
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import RefusedFileError, decompressed, read_regular
-from boundmark.reports.stored.checked_results import supported_results
 from boundmark.reports.stored.durable import PARTIAL_SUFFIX
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verified_results import supported_results
 from boundmark.reports.tables.rows import are_same
 from boundmark.reports.tables.tasks import certified_table
 from boundmark.reports.text import MISSING

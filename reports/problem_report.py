@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from boundmark.problems.noise import Noise
 from boundmark.reports.pages.page import Section
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.parameters import Value, parameter_column
@@ -101,8 +100,6 @@ class ProblemResults:
         Methods that the reader asked for by name: they stand in front.
     baseline
         A method that the reader wants all others held against; this problem may lack it.
-    noises
-        How times are drawn to see what is left of leads over a baseline; empty for not at all.
     """
 
     problem: str
@@ -114,7 +111,6 @@ class ProblemResults:
     history: pd.DataFrame | None = None
     highlight: tuple[str, ...] = ()
     baseline: str | None = None
-    noises: tuple[Noise, ...] = ()
 
 
 def nothing(results: ProblemResults, tables: Tables) -> Sequence[str]:

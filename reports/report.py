@@ -11,7 +11,6 @@ import pandas as pd
 from boundmark.problems.entry_points import described as named
 from boundmark.problems.entry_points import entry_points_of, leave_out, loaded
 from boundmark.problems.errors import BoundmarkError, StoreError, find
-from boundmark.problems.noise import Noise
 from boundmark.reports.best_known import (
     BestKnown,
     best_known_section,
@@ -20,17 +19,17 @@ from boundmark.reports.best_known import (
     shipped,
 )
 from boundmark.reports.comparison.compare import read_verdict
-from boundmark.reports.comparisons import (
+from boundmark.reports.default import DEFAULT
+from boundmark.reports.dictionary import described
+from boundmark.reports.folder_results import FolderResults, read_folder
+from boundmark.reports.history import add_to_history, trend_section
+from boundmark.reports.method_statistics import (
     instance_gaps,
     method_gaps,
     method_pairs,
     method_statistics,
     statistics_section,
 )
-from boundmark.reports.default import DEFAULT
-from boundmark.reports.dictionary import described
-from boundmark.reports.folder_results import FolderResults, read_folder
-from boundmark.reports.history import add_to_history, trend_section
 from boundmark.reports.methods import (
     history_rows,
     speedup_means,
@@ -50,17 +49,14 @@ from boundmark.reports.pages.formats import csv_files, latex_files, render_html,
 from boundmark.reports.pages.page import Page, Section
 from boundmark.reports.plots import drawing_of
 from boundmark.reports.problem_report import ProblemReport, ProblemResults, Tables
-from boundmark.reports.robustness import robustness_section, robustness_table
 from boundmark.reports.sections.answer import answer_section, dataset_section
 from boundmark.reports.sections.failures import DRAFT, check_section, failure_section
 from boundmark.reports.sections.instances import MOST_BYTES, detail_section
-from boundmark.reports.stored.checked_results import Checks, ignore
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.manifest import NAME as NOTE
-from boundmark.reports.stored.manifest import note_of
 from boundmark.reports.stored.parquet import is_made_by_reports, parquet_bytes
 from boundmark.reports.stored.run_records import reference_seconds
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verified_results import Checks, ignore
 from boundmark.reports.tables.tasks import contradicted_claims, failures
 from boundmark.reports.text import count, file_name
 
@@ -133,13 +129,9 @@ def _computed(
     means = speedup_means(speedups)
     if baselines:
         tables |= {"speedups": speedups, "speedup_means": means}
-    robustness = robustness_table(results, baselines)
-    if results.noises:
-        tables["robustness"] = robustness
     made = [
         answer_section(results, tables),
         speedup_section(speedups, means),
-        robustness_section(robustness),
         *(make(results, tables) for make in report.sections),
         dataset_section(results, tables),
         statistics_section(tables),
@@ -262,8 +254,6 @@ class ReportOptions:
         Whether to write a draft, which says so: of documents that the checker has not seen.
     comparison
         `comparison.json` of this run with an earlier one, whose verdict stands first.
-    noises
-        How times are drawn to see what is left of leads over a baseline; empty for not at all.
     """
 
     history: Path | None = None
@@ -271,7 +261,6 @@ class ReportOptions:
     baseline: str | None = None
     unchecked: bool = False
     comparison: Path | None = None
-    noises: tuple[Noise, ...] = ()
 
 
 def write_report(
@@ -321,7 +310,6 @@ def write_report(
         folder,
         highlight=tuple(options.highlight),
         baseline=options.baseline,
-        noises=options.noises,
     )
     if history is not None:
         folder = replace(folder, history=add_to_history(history, list(_history_rows(folder))))
@@ -341,7 +329,6 @@ def write_report(
     }
     for part in parts:
         files |= part.files
-    files[NOTE] = note_of(folder.rows_digest, files)
     found = of_results(folder.tasks)
     page = _page(folder, parts, found, common["failures"], common["contradicted_claims"])
     page = replace(page, verdict=verdict)

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import (
-    INTERRUPTED,
-    PATH,
-    ParameterCommand,
-    draws_of,
-    draws_option,
-    read_deviations,
-)
+from boundmark.benchmarks.cli.options import INTERRUPTED, PATH, ParameterCommand
 from boundmark.benchmarks.cli.solve import (
     NOTHING_FOUND,
     SolvingRequest,
@@ -44,24 +37,11 @@ WORSE = 1
     help="Exit with 1 if the gap is larger than this, with 3 if there is no bound; by default, the "
     "gap does not matter.",
 )  # fmt: skip
-@click.option(
-    "--noise", callback=read_deviations, metavar="FRACTIONS",
-    help="Compute costs again with times drawn around their values with these relative standard "
-    "deviations, e.g. 0.1,0.2,0.5.",
-)  # fmt: skip
-@draws_option
-@click.option(
-    "--baseline", metavar="METHOD", show_default="the problem's usual one",
-    help="With --noise, method whose solution the lead is over.",
-)  # fmt: skip
 def evaluate(
     model: str,
     solution: Path,
     bounds: Path | None,
     max_gap: float | None,
-    noise: tuple[float, ...],
-    draws: int | None,
-    baseline: str | None,
     request: SolvingRequest,
 ) -> None:
     """Grade a solution of your own: its cost and its gap.
@@ -71,10 +51,6 @@ def evaluate(
     each operator, a list of rows, or a solution that boundmark has stored. Operators are called by
     their names or numbers. Parameters that are not given, such as the number of stages, are those
     that the solution uses.
-
-    With --noise, the costs of the solution and of a baseline method's are computed again with times
-    drawn at random around their values: how the cost changes, and what is left of the lead over the
-    baseline.
     """
     from boundmark.benchmarks.cli.answers.printer import (
         print_answers,
@@ -108,8 +84,6 @@ def evaluate(
     print_answers([(answer, files)], as_json=request.as_json, is_wide=request.wide, more=more)
     if not request.as_json:
         print_losses(answer)
-        if noisy is not None:
-            _print_noise(noisy)
         if grade is not None:
             click.echo(f"grade            {grade} (at most {max_gap:g} % asked for)")
     if answer.interrupted:

@@ -1,19 +1,14 @@
-"""Commands on results folders and runs: verify, merge, query, compare and baseline."""
+"""Commands on results folders and runs: verify, merge, compare and baseline."""
 
-import csv
 import gc
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.checks import check_progress
 from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH, PERCENT
-
-if TYPE_CHECKING:
-    from boundmark.reports.query import Answer
+from boundmark.benchmarks.cli.verification import check_progress
 
 
 @click.command()
@@ -47,14 +42,14 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
     from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.library.folder import FACTS, Library
     from boundmark.benchmarks.library.verifying import check_library, sources_of
-    from boundmark.benchmarks.running.folder_check import (
+    from boundmark.benchmarks.running.folder_verification import (
         Verdict,
-        check_files,
-        check_folder,
-        check_sources,
-        check_stated_sources,
+        verify_files,
+        verify_folder,
+        verify_sources,
+        verify_stated_sources,
     )
-    from boundmark.reports.stored.file_cache import Accepted
+    from boundmark.reports.stored.accepted import Accepted
     from boundmark.reports.stored.manifest import differences, read_manifest
 
     if manifest is not None and (len(paths) != 1 or not paths[0].is_dir()):
@@ -67,18 +62,18 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
             verdicts.extend(check_library(path, accepted))
             if sources:
                 rows = sources_of(Library.open(path).entries())
-                verdicts.extend(check_stated_sources(str(path), rows))
+                verdicts.extend(verify_stated_sources(str(path), rows))
         elif path.is_dir():
-            verdicts.extend(check_folder(path, accepted))
+            verdicts.extend(verify_folder(path, accepted))
             if sources:
-                verdicts.extend(check_sources(path))
+                verdicts.extend(verify_sources(path))
             if listed is not None:
                 found = differences(path, listed)
                 verdicts += [Verdict(str(path / name), reason) for name, reason in found]
     accepted.save()
     # Pipes and devices too: they are rejected, not passed over.
     files = [path for path in paths if not path.is_dir()]
-    verdicts.extend(check_files(files))
+    verdicts.extend(verify_files(files))
     rejected = [verdict for verdict in verdicts if verdict.reason is not None]
     for verdict in rejected:
         echo(f"rejected: {verdict.subject}: {verdict.reason}")
@@ -115,69 +110,6 @@ def merge(folders: tuple[Path, ...], out: Path) -> None:
         echo(f"not copied, because {reason}: {name}")
     for row in merged.unsupported.to_dict("records"):
         echo(f"without support: {row['column']} of task {row['task_id']}: {row['reason']}")
-
-
-@click.command()
-@click.argument("sql", metavar="SQL")
-@click.argument("directory", metavar="DIR", type=PATH)
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print a JSON list with an object for each row, instead of a table.",
-)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of a table.")
-def query(sql: str, directory: Path, as_json: bool, as_csv: bool) -> None:
-    """Print the answer to an SQL query on a results folder.
-
-    SQL is a query of DuckDB, DIR the results folder. Its tables are results, traces and those that
-    `boundmark report` has made: certified, failures, and others whose names begin with a problem's.
-    The query SHOW TABLES lists them; DESCRIBE results lists the columns of one. Needs the extra
-    `query`.
-
-    As in reports, the best documents of each instance are checked first. Costs and bounds that are
-    rejected, or that no document supports, are left out; a line on the error output says how
-    many.
-    """
-    from boundmark.benchmarks.cli.terminal import echo
-    from boundmark.reports.query import query_folder
-
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv are given; expected one of them.")
-    with check_progress() as on_check:
-        answer = query_folder(directory, sql, on_check)
-    for note in answer.notes:
-        echo(note, err=True)
-    if as_json:
-        rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
-        click.echo(json.dumps(rows, indent=2, default=str))
-    elif as_csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerows([answer.columns, *answer.rows])
-    else:
-        _print(answer)
-
-
-def _print(answer: "Answer") -> None:
-    from rich.table import Table
-
-    from boundmark.benchmarks.cli.terminal import plain, print_table, wide_tables
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for at, name in enumerate(answer.columns):
-        is_number = all(isinstance(row[at], int | float | None) for row in answer.rows)
-        table.add_column(plain(name), justify="right" if is_number else "left")
-    for row in answer.rows:
-        table.add_row(*(plain(_text(value)) for value in row))
-    if answer.columns:
-        with wide_tables(True):
-            print_table(table)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @click.command()

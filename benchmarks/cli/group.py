@@ -11,7 +11,7 @@ import click
 
 from boundmark.benchmarks.cli.devices import devices
 from boundmark.benchmarks.cli.evaluate import evaluate
-from boundmark.benchmarks.cli.folders import baseline, compare, merge, query, verify
+from boundmark.benchmarks.cli.folders import baseline, compare, merge, verify
 from boundmark.benchmarks.cli.graphs import export_graph, show
 from boundmark.benchmarks.cli.library import library
 from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
@@ -104,7 +104,6 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
         compare,
         baseline,
         merge,
-        query,
         library,
         solve,
         evaluate,

@@ -1,4 +1,4 @@
-"""`boundmark microbatch`: simulate and execute schedules; layouts of a pipeline's stages."""
+"""`boundmark microbatch`: simulate schedules; layouts of a pipeline's stages."""
 
 import json
 from collections.abc import Iterable
@@ -153,81 +153,6 @@ def _print(program: "Program", done: "Simulation") -> None:
     Console().print(table)
 
 
-@click.command()
-@click.argument("instance", type=PATH)
-@click.argument("solution", type=PATH)
-@micro_batches_option
-@blocking_option
-@click.option(
-    "--tick", type=click.FloatRange(min=0), default=0.0, show_default=True, metavar="SECONDS",
-    help="Duration of a tick, in seconds; 0 runs as fast as possible.",
-)  # fmt: skip
-@click.option(
-    "--transfer", type=click.IntRange(min=0), default=0, show_default=True, metavar="TICKS",
-    help="Time that a tensor takes from one device to another, in ticks; needs --tick.",
-)  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of weights and samples.")
-@click.option(
-    "--timeout", type=SECONDS, default=60.0, show_default=True,
-    metavar="SECONDS", help="Stop the processes after this many seconds, and report them as stuck.",
-)  # fmt: skip
-@json_option
-def execute(
-    instance: Path,
-    solution: Path,
-    micro_batches: int | None,
-    blocking: bool,
-    tick: float,
-    transfer: int,
-    seed: int,
-    timeout: float,
-    as_json: bool,
-) -> None:
-    """Execute a schedule, with one process for each device.
-
-    SOLUTION is a schedule of the microbatch INSTANCE. The processes train a small network, with a
-    layer for each forward block. Exit code 0 means that all blocks ran in the order of the
-    schedule, after the blocks that they need, and that the gradients are those of a single process.
-    """
-    from boundmark.benchmarks.microbatch.execution import check
-    from boundmark.benchmarks.microbatch.execution import (
-        execute as execute_program,
-    )
-    from boundmark.problems.microbatch.runtime import program_of
-
-    layout, starts = read_schedule(instance, solution, micro_batches)
-    program = program_of(layout, starts, is_blocking=blocking)
-    done = execute_program(
-        layout,
-        program,
-        seed=seed,
-        tick_seconds=tick,
-        transfer=[transfer] * len(layout.blocks),
-        timeout_seconds=timeout,
-    )
-    difference = check(layout, program, done, len(starts), seed)
-    blocks = sum(len(runs) for runs in done.runs)
-    if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "micro_batches": len(starts),
-                    "blocking": blocking,
-                    "devices": layout.devices,
-                    "blocks": blocks,
-                    "seconds": round(done.seconds, 6),
-                    "largest_difference": difference,
-                }
-            )
-        )
-        return
-    click.echo(f"devices          {layout.devices}, a process each")
-    click.echo(f"micro-batches    {len(starts)}")
-    click.echo(f"blocks           {blocks:,} run, in order, each after what it needs")
-    click.echo(f"gradients        as of one process, {difference:.1g} off at most")
-    click.echo(f"seconds          {done.seconds:.3f} from the first block to the last")
-
-
 def _problems() -> "Iterable[Problem]":
     from boundmark.problems.microbatch import PROBLEM
 
@@ -293,6 +218,6 @@ def from_pipeline(
     )
 
 
-@click.group(commands=[from_pipeline, simulate, execute])
+@click.group(commands=[from_pipeline, simulate])
 def microbatch() -> None:
-    """Make, simulate and execute schedules of micro-batches."""
+    """Make and simulate schedules of micro-batches."""

@@ -198,37 +198,3 @@ def fail_over(chosen: tuple[str, ...], counts: Mapping[Any, int]) -> None:
     if found:
         click.echo(f"failed: {', '.join(found)}", err=True)
         sys.exit(1)
-
-
-def read_deviations(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[float, ...]:
-    """Return the numbers of `--noise`, which are separated by commas."""
-    try:
-        return tuple(float(part) for part in (value or "").split(",") if part.strip())
-    except ValueError as error:
-        raise click.BadParameter(
-            f"{value!r} has something else than numbers; expected fractions such as 0.1,0.2."
-        ) from error
-
-
-# For each standard deviation of `--noise`.
-USUAL_DRAWS = 100
-
-draws_option = click.option(
-    "--draws", type=int, show_default=str(USUAL_DRAWS),
-    help="Number of random draws for each standard deviation of --noise.",
-)  # fmt: skip
-
-
-def draws_of(deviations: tuple[float, ...], draws: int | None) -> int:
-    """Return the number of draws for each standard deviation.
-
-    Raises
-    ------
-    click.UsageError
-        If a number is given, and no standard deviation.
-    """
-    if draws is not None and not deviations:
-        raise click.UsageError("--draws is given without --noise; expected both.")
-    return USUAL_DRAWS if draws is None else draws

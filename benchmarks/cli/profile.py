@@ -33,12 +33,6 @@ SHOWN = 5
     help="Device whose link and memory are stored with the times.",
 )  # fmt: skip
 @click.option(
-    "--runtime", type=click.Choice(["torch", "onnxruntime", "openvino"]),
-    show_default="torch for .pt2, onnxruntime for .onnx",
-    help="Program that runs the model: PyTorch and onnxruntime run operators one by one, OpenVINO "
-    "fuses some.",
-)  # fmt: skip
-@click.option(
     "--torch-device", type=click.Choice(["cpu", "cuda"]), show_default="a GPU if there is one",
     help="What PyTorch runs the model on.",
 )  # fmt: skip
@@ -65,7 +59,6 @@ def profile(
     out: Path | None,
     trace: Path | None,
     base: str | None,
-    runtime: str | None,
     torch_device: str | None,
     compiled: bool,
     provider: str | None,
@@ -76,7 +69,7 @@ def profile(
     """Run a MODEL on this machine and time its operators.
 
     MODEL is an ONNX file, or a program that `torch.export.save` wrote, which runs with random
-    weights: no pickle in it is read. Needs the extra `onnxruntime`, `openvino` or `torch`.
+    weights: no pickle in it is read. Needs the extra `onnxruntime` or `torch`.
 
     Also prints how well the roofline model orders the operators: the rank correlation of its times
     on the base device with the measured ones.
@@ -90,7 +83,6 @@ def profile(
         check_suffix(out)
     found = profiled(
         model,
-        runtime=runtime,
         torch_device=torch_device,
         compiled=compiled,
         provider=provider,

@@ -5,16 +5,13 @@ from pathlib import Path
 
 import click
 
-from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import (
     FILE,
     PATH,
-    draws_of,
-    draws_option,
     fail_on_option,
     fail_over,
-    read_deviations,
 )
+from boundmark.benchmarks.cli.verification import check_progress, print_left_out
 
 FORMATS = {
     "html": "html", "md": "md", "markdown": "md", "latex": "latex", "tex": "latex", "csv": "csv",
@@ -48,12 +45,6 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
     help="Method that the solutions of all others are compared with.",
 )
 @click.option(
-    "--noise", callback=read_deviations, metavar="FRACTIONS",
-    help="Add a table of what is left of leads over the baseline if times are drawn around their "
-    "values with these relative standard deviations, e.g. 0.1,0.2,0.5.",
-)  # fmt: skip
-@draws_option
-@click.option(
     "--history", metavar="FILE", type=FILE,
     help="Parquet file that this run is added to; the page shows trends over the runs in it.",
 )  # fmt: skip
@@ -73,8 +64,6 @@ def report(
     formats: tuple[str, ...],
     highlight: tuple[str, ...],
     baseline: str | None,
-    noise: tuple[float, ...],
-    draws: int | None,
     history: Path | None,
     comparison: Path | None,
     unchecked: bool,
@@ -87,21 +76,18 @@ def report(
     each instance are checked unless they were accepted before; what is rejected is left out, and
     the next best is checked.
     """
-    from boundmark.benchmarks.cli.tables import print_certified_table
-    from boundmark.problems.noise import Noise
+    from boundmark.benchmarks.cli.certified_table import print_certified_table
     from boundmark.reports.report import ReportOptions, write_report
     from boundmark.reports.sections.failures import DRAFT
     from boundmark.reports.stored.parquet import read_table
     from boundmark.reports.stored.store import ResultStore
 
-    number = draws_of(noise, draws)
     # To look for cycles among millions of objects, which all stay until the end, takes a tenth of
     # the time.
     gc.disable()
     try:
         with check_progress(quiet) as on_check:
-            noises = tuple(Noise(deviation, number) for deviation in noise)
-            options = ReportOptions(history, highlight, baseline, unchecked, comparison, noises)
+            options = ReportOptions(history, highlight, baseline, unchecked, comparison)
             written = write_report(directory, formats, options, on_check)
     finally:
         gc.enable()

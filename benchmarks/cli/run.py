@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boundmark.benchmarks.cli.checks import check_progress, print_left_out
 from boundmark.benchmarks.cli.options import (
     FILE,
     FOLDER,
@@ -20,6 +19,7 @@ from boundmark.benchmarks.cli.options import (
     fail_over,
     statuses,
 )
+from boundmark.benchmarks.cli.verification import check_progress, print_left_out
 from boundmark.reports.stored.schema import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
@@ -227,8 +227,9 @@ def _records(directory: Path, quiet: bool) -> list[str]:
     Only what the checker accepts is told of, whatever the folder held before this run.
     """
     from boundmark.reports.best_known import improvements, of_results, shipped
-    from boundmark.reports.stored.checked_results import checked_results, supported_results
+    from boundmark.reports.stored.verified_results import verified_results, supported_results
     from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.stored.verified_results import supported_results, verified_results
 
     store = ResultStore.open(directory)
     # A folder's checks take minutes; nothing depends on them where nothing claims a record.
@@ -238,7 +239,7 @@ def _records(directory: Path, quiet: bool) -> list[str]:
         print_left_out(supported.unsupported)
         return []
     with check_progress(quiet) as on_check:
-        checked = checked_results(store, with_traces=False, on_check=on_check)
+        checked = verified_results(store, with_traces=False, on_check=on_check)
     print_left_out(checked.unsupported)
     if checked.results.empty:
         return []

@@ -88,7 +88,7 @@ def _checked(
     library: Library, entry: Entry, instance: Instance, most_seconds: float
 ) -> KnownResults | None:
     # Imports pandas, which most searches can do without.
-    from boundmark.reports.stored.file_cache import Accepted
+    from boundmark.reports.stored.accepted import Accepted
 
     accepted = Accepted()
 

@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from boundmark.benchmarks.library.folder import FACTS, Entry, Library
-from boundmark.benchmarks.running.folder_check.documents import Documents, Verdict, check_documents
-from boundmark.benchmarks.running.folder_check.folder import check_labels, remember
+from boundmark.benchmarks.running.folder_verification.documents import Documents, Verdict, verify_documents
+from boundmark.benchmarks.running.folder_verification.folder import check_labels, remember
 from boundmark.benchmarks.solving.answer import GIVEN
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import read_labels
-from boundmark.reports.stored.file_cache import Accepted
+from boundmark.reports.stored.accepted import Accepted
 
 
 def check_library(directory: Path, accepted: Accepted) -> Iterator[Verdict]:
@@ -36,7 +36,7 @@ def check_library(directory: Path, accepted: Accepted) -> Iterator[Verdict]:
     library = Library.open(directory)
     entries = library.entries()
     documents = Documents()
-    yield from check_documents(directory, documents)
+    yield from verify_documents(directory, documents)
     remember(documents, accepted)
     yield from check_labels(directory / "labels", documents.instances)
     seen: set[str] = set()

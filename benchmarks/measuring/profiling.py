@@ -12,7 +12,11 @@ import numpy as np
 from boundmark.benchmarks.arguments import check_flags, path_of
 from boundmark.benchmarks.measuring import tool_profiles, torch_compiled, torch_times
 from boundmark.benchmarks.measuring.measured import Measured
-from boundmark.benchmarks.measuring.onnx_times import RUNTIMES, check_names, measured_times
+from boundmark.benchmarks.measuring.onnx_times import (
+    check_names,
+    measured_times,
+    onnxruntime_version,
+)
 from boundmark.benchmarks.measuring.operator_times import Profile
 from boundmark.benchmarks.measuring.torch_execution import runnable
 from boundmark.benchmarks.running.environment import Gpu, cpu_name, gpu
@@ -27,14 +31,14 @@ from boundmark.problems.devices import (
     find_device,
     shipped,
 )
-from boundmark.problems.errors import InvalidInputError, find, quoted
+from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import ONNXRUNTIME_PROFILE, TORCH_TRACE, naming
 from boundmark.problems.roofline import operation_seconds
 
 TORCH = "torch"
 
-# Suffix of a model's file, and the runtime that runs it unless the user says.
-USUAL = {".pt2": TORCH, ".onnx": "onnxruntime"}
+# Suffix of a model's file, and the runtime that runs it.
+RUNTIMES = {".pt2": TORCH, ".onnx": "onnxruntime"}
 
 # Providers of onnxruntime that run models on a GPU of NVIDIA.
 NVIDIA = ("CUDAExecutionProvider", "TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider")
@@ -55,7 +59,6 @@ def profile(
     net: Any,
     *,
     example_inputs: Any = None,
-    runtime: str | None = None,
     torch_device: str | None = None,
     provider: str | None = None,
     compiled: bool = False,
@@ -77,8 +80,6 @@ def profile(
         weights; or a `torch.export.ExportedProgram`, or a `torch.nn.Module`.
     example_inputs
         Arguments of a module: a tuple of tensors, a dict by name, or one tensor.
-    runtime
-        ``"torch"``, ``"onnxruntime"`` or ``"openvino"``; None for the usual one.
     torch_device
         ``"cuda"`` or ``"cpu"``; None for a GPU if torch finds one.
     provider
@@ -109,13 +110,15 @@ def profile(
     repeats = bounded_integer("repeats", repeats, 1, LARGEST_REPEATS)
     threads = bounded_integer("threads", threads, 1, LARGEST_THREADS)
     path = path_of("net", net, "file") if isinstance(net, str | Path) else None
-    chosen = _runtime(path, runtime)
+    chosen = _runtime(path)
     if chosen != TORCH and torch_device is not None:
-        raise InvalidInputError("torch_device is given; expected it with the runtime torch only.")
+        raise InvalidInputError(
+            "torch_device is given; expected it with a program of PyTorch only."
+        )
     if chosen != TORCH and compiled:
-        raise InvalidInputError("compiled is given; expected it with the runtime torch only.")
+        raise InvalidInputError("compiled is given; expected it with a program of PyTorch only.")
     if chosen != "onnxruntime" and provider is not None:
-        raise InvalidInputError("provider is given; expected it with onnxruntime only.")
+        raise InvalidInputError("provider is given; expected it with an ONNX file only.")
     if chosen == TORCH and dims:
         raise InvalidInputError(
             "dims are given; expected none: the sizes of a program are those of its example."
@@ -123,7 +126,7 @@ def profile(
     title = name or (path.name if path else type(net).__name__)
     if trace is not None:
         asked: dict[str, object] = {
-            "runtime": runtime, "torch_device": torch_device, "provider": provider,
+            "torch_device": torch_device, "provider": provider,
             "compiled": compiled or None, "repeats": None if repeats == REPEATS else repeats,
             "threads": None if threads == THREADS else threads,
         }  # fmt: skip
@@ -165,35 +168,25 @@ class _Settings:
         return "compiled" if self.compiled else "eager"
 
 
-def _runtime(path: Path | None, asked: str | None) -> str:
+def _runtime(path: Path | None) -> str:
     """Return the name of the runtime that runs a model; a model that is no file is torch's."""
-    known = {**dict.fromkeys(RUNTIMES), TORCH: None}
-    if asked is not None:
-        find("runtime", asked, known)
     if path is None:
-        usual = TORCH
-    elif path.suffix.lower() in USUAL:
-        usual = USUAL[path.suffix.lower()]
-    else:
+        return TORCH
+    if path.suffix.lower() not in RUNTIMES:
         raise InvalidInputError(
             f"{path} has the suffix {path.suffix!r}; expected .onnx, or .pt2 of torch.export."
         )
-    if asked is None:
-        return usual
-    if (asked == TORCH) != (usual == TORCH):
-        what = path or "the model"
-        raise InvalidInputError(f"{asked} does not run {what}; expected {usual}, or no runtime.")
-    return asked
+    return RUNTIMES[path.suffix.lower()]
 
 
 def _with_onnx(path: Path, base: str | None, settings: _Settings) -> Profile:
-    title = RUNTIMES[settings.runtime].version()
+    title = onnxruntime_version()
     graph = load(path, settings.dims)
     device = _base(base)
     measured = measured_times(
-        path, settings.dims, settings.repeats, settings.threads, settings.runtime, settings.provider
+        path, settings.dims, settings.repeats, settings.threads, settings.provider
     )
-    check_names(graph, measured.samples, path, settings.runtime)
+    check_names(graph, measured.samples, path)
     found = None
     if settings.provider is not None:
         title = f"{title} with {settings.provider}"
@@ -229,7 +222,7 @@ def _with_trace(
     dims: Mapping[str, int],
 ) -> Profile:
     """Return the times that another tool has recorded."""
-    is_onnx = isinstance(net, Path) and _runtime(net, None) != TORCH
+    is_onnx = isinstance(net, Path) and _runtime(net) != TORCH
     kind = ONNXRUNTIME_PROFILE if is_onnx else TORCH_TRACE
     events = tool_profiles.read_events(trace, (kind,))
     if is_onnx:

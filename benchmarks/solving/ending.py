@@ -205,15 +205,14 @@ def _until(moment: float) -> float:
 def end_running_methods() -> None:
     """Kill the processes that methods run in; their supervisors keep the results so far.
 
-    Below this process there is a guard for each warm process, below which methods are forked.
+    Below this process there are warm processes, below which methods are forked.
     """
     import psutil
 
-    for guard in psutil.Process().children():
+    for server in psutil.Process().children():
         # Whatever ends by itself meanwhile is as good.
         with suppress(psutil.Error):
-            if METHOD_JOB in guard.cmdline():
-                for server in guard.children():
-                    for job in server.children():
-                        with suppress(psutil.Error):
-                            job.kill()
+            if METHOD_JOB in server.cmdline():
+                for job in server.children():
+                    with suppress(psutil.Error):
+                        job.kill()

@@ -1,9 +1,7 @@
-"""Read a user's solution and the instance that it solves, and grade it, also under noise."""
+"""Read a user's solution and the instance that it solves, and grade it."""
 
-import math
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +16,9 @@ from boundmark.benchmarks.solving.solution_file import (
     solution_of_rows,
 )
 from boundmark.bounds import checker
-from boundmark.problems.catalog import methods, problems
-from boundmark.problems.certificate import Certificate, Claim
-from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError, find
+from boundmark.problems.catalog import problems
+from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
-from boundmark.problems.method import Budget, Method
-from boundmark.problems.noise import Lead, Noise, lead_over
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.rows import best_rows
@@ -231,120 +226,3 @@ def graded(found: Answer, given: GivenSolution) -> Answer:
         method=GIVEN,
         warnings=tuple(notes),
     )
-
-
-# Baselines are what one has without a search.
-SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class Robustness:
-    """A solution's cost and lead over a baseline under noise.
-
-    Attributes
-    ----------
-    baseline
-        The method whose solution it is held against, and its cost without noise.
-    lead
-        1 - the solution's cost / the baseline's, without noise.
-    draws
-        How often times were drawn.
-    by_deviation
-        The same with noise, by its standard deviation.
-    """
-
-    baseline: str
-    baseline_cost: int
-    lead: float
-    draws: int
-    by_deviation: dict[float, Lead]
-
-
-def robustness(
-    given: GivenSolution, deviations: Sequence[float], draws: int, against: str | None
-) -> Robustness:
-    """Return a solution's cost, and its lead over a baseline, when times are drawn at random.
-
-    Parameters
-    ----------
-    against
-        The baseline, a method; None for the first one of the problem's baselines that has a
-        solution.
-
-    Raises
-    ------
-    InvalidInputError
-        If the problem's costs are no times that can be drawn, noise is none, or the baseline finds
-        no solution.
-    """
-    instance = given.source.instance
-    problem = problems()[instance.problem]
-    if problem.noisy_costs is None:
-        able = sorted(name for name, one in problems().items() if one.noisy_costs is not None)
-        raise InvalidInputError(
-            f"--noise is given for problem {problem.name!r}; expected one of {', '.join(able)}."
-        )
-    noises = [Noise(deviation, draws) for deviation in deviations]
-    baseline, reference = _baseline(instance, against)
-    solution = problem.solution_from_json(given.document)
-    cost = instance.objective(reference)
-    return Robustness(
-        baseline,
-        cost,
-        1 - given.objective / cost if cost else float("nan"),
-        draws,
-        {
-            noise.deviation: lead_over(
-                problem.noisy_costs(instance, solution, noise),
-                problem.noisy_costs(instance, reference, noise),
-                given.objective,
-            )
-            for noise in noises
-        },
-    )
-
-
-def _baseline(instance: Instance, against: str | None) -> tuple[str, Any]:
-    """Return a baseline's name and its solution."""
-    known = methods(instance.problem)
-    if against is not None:
-        solution = _solution(find("method", against, known), instance)
-        if solution is None:
-            raise InvalidInputError(f"{against} finds no solution to hold the given one against.")
-        return against, solution
-    # Imports all tables of reports.
-    from boundmark.reports.report import report_of
-
-    names = report_of(instance.problem)[0].baselines
-    for name in names:
-        solution = _solution(known[name], instance)
-        if solution is not None:
-            return name, solution
-    raise InvalidInputError(
-        f"{' and '.join(names) or 'no method'} finds no solution to hold the given one against; "
-        "expected another one with --baseline."
-    )
-
-
-def _solution(method: Method, instance: Instance) -> Any | None:
-    """Return the best solution that a method finds, None without any."""
-    kept = _Best(instance)
-    with suppress(BoundmarkError):
-        method.run(instance, Budget(wall_seconds=SECONDS), 1, kept, **method.params)
-    return kept.found
-
-
-class _Best:
-    """Keeps the best solution that is reported."""
-
-    def __init__(self, instance: Instance) -> None:
-        self._instance, self._cost = instance, math.inf
-        self.found: Any | None = None
-
-    def solution(self, solution: Any) -> None:
-        cost = self._instance.objective(solution)
-        if cost < self._cost:
-            self._cost, self.found = cost, solution
-
-    def bound(self, bound: Certificate | Claim) -> None:
-        """Leave bounds out."""

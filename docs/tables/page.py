@@ -32,7 +32,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.reports.pages.formats import markdown_rows
 from boundmark.reports.pages.page import Group, Section
 from boundmark.reports.problem_report import ProblemReport, ProblemResults
-from boundmark.reports.stored.checked_results import checked_results
+from boundmark.reports.stored.verified_results import verified_results
 from boundmark.reports.stored.parquet import as_frame
 from boundmark.reports.stored.run_records import read_environments
 from boundmark.reports.stored.schema import RESULTS, TRACES
@@ -234,7 +234,7 @@ def section_table(
 
 def results_in(folder: str | Path) -> pd.DataFrame:
     """Return the verified rows of a results folder."""
-    return checked_results(ResultStore.open(Path(folder))).results
+    return verified_results(ResultStore.open(Path(folder))).results
 
 
 def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,6 @@ from boundmark.problems.pipeline.instance import (
     TABLE,
     Partition,
     PipelineInstance,
-    noisy_costs,
 )
 from boundmark.problems.problem import CostModel, Problem
 
@@ -64,9 +63,6 @@ PROBLEM = Problem(
     precedence=10,
     naming=NAMING,
     table=TABLE,
-    noisy_costs=lambda instance, partition, noise: noisy_costs(
-        instance.graph, partition.stages, instance.k, noise
-    ),
 )
 
 __all__ = ["PROBLEM", "Partition", "PipelineInstance"]

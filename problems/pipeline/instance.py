@@ -20,7 +20,6 @@ from boundmark.problems.json_documents import (
     is_integer_list,
 )
 from boundmark.problems.labels import Naming
-from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.pipeline.graph import AS_GIVEN, INFERENCE, TRAINING, PipelineGraph
 from boundmark.problems.problem import Row, SolutionTable
 from boundmark.problems.stored_instance import StoredInstance
@@ -64,25 +63,6 @@ def stage_costs(graph: PipelineGraph, stages: IntArray, k: int) -> IntArray:
     """Return f(S) of each stage S, shape (k,)."""
     incoming, outgoing = stage_transfer(graph, stages, k)
     return stage_work(graph, stages, k) + incoming + outgoing + stage_overflow(graph, stages, k)
-
-
-def noisy_costs(graph: PipelineGraph, stages: IntArray, k: int, noise: Noise) -> FloatArray:
-    """Return the cost of the slowest stage in each draw of work and transfers, shape (draws,).
-
-    A tensor has one factor for all stages; what is streamed of parameters takes as long as it does.
-    """
-    random = noise.generator()
-    work = graph.work * noise.factors(random, graph.dag.nodes)
-    transfer = graph.transfer * noise.factors(random, graph.dag.nodes)
-    members = np.zeros((graph.dag.nodes, k))
-    members[np.arange(graph.dag.nodes), stages] = 1.0
-    sources, targets = graph.dag.sources, graph.dag.targets
-    crossing = stages[sources] != stages[targets]
-    moved = np.zeros_like(members)
-    moved[sources[crossing], stages[targets[crossing]]] = 1.0
-    moved[sources[crossing], stages[sources[crossing]]] = 1.0
-    costs = work @ members + transfer @ moved + stage_overflow(graph, stages, k)
-    return np.asarray(costs.max(axis=1))
 
 
 # Objectives and methods keep an array entry per stage.

@@ -84,7 +84,6 @@ PROBLEM = Problem(
     precedence=30,
     naming=NAMING,
     table=TABLE,
-    noisy_costs=noisy_makespans,
 )
 
 __all__ = [

@@ -7,7 +7,6 @@ from boundmark.problems.problem import CostModel, Problem
 from boundmark.problems.slicing.costs import DEFAULT_CLUSTER, slicing_graph
 from boundmark.problems.slicing.graph import CHANNELS, HEIGHT, Edge, SlicingGraph
 from boundmark.problems.slicing.instance import SlicingInstance
-from boundmark.problems.slicing.latency import noisy_latencies
 from boundmark.problems.slicing.plan import NAMING, TABLE, SlicingPlan
 
 
@@ -50,7 +49,6 @@ PROBLEM = Problem(
     precedence=50,
     naming=NAMING,
     table=TABLE,
-    noisy_costs=noisy_latencies,
 )
 
 __all__ = [

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.slicing.graph import Edge, SlicingGraph, weight_share
 from boundmark.problems.slicing.plan import SlicingPlan
 
@@ -267,17 +266,3 @@ def device_loads(instance: "SlicingInstance", plan: SlicingPlan) -> dict[str, li
         "received": [sum(column) for column in zip(*(t.received for t in times), strict=True)],
         "memory": [max(column) for column in zip(*memory_taken(graph, plan, times), strict=True)],
     }
-
-
-def noisy_latencies(instance: "SlicingInstance", plan: SlicingPlan, noise: Noise) -> FloatArray:
-    """Return the latency of a plan in each draw, shape (draws,).
-
-    An operator's computation has a factor for each device, and so has what the device receives
-    before.
-    """
-    graph, random = instance.graph, noise.generator()
-    times = plan_times(graph, plan)
-    shape = graph.nodes, graph.devices
-    computation = np.array([one.computation for one in times]) * noise.factors(random, *shape)
-    communication = np.array([one.communication for one in times]) * noise.factors(random, *shape)
-    return np.asarray((computation + communication).max(axis=2).sum(axis=1))

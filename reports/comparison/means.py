@@ -144,7 +144,7 @@ def slower_gate(pairs: Pairs, machine: float, share: float) -> Iterator[Finding]
     """Yield the methods that take longer by more than a share, the machine's own change taken out.
 
     Tasks count if they ended ok in both runs, took as long as a clock can tell in one of them, and
-    did not use their whole limit in both.
+    did not use their whole limit in both. One instance without repeats has no interval.
     """
     both = pairs.both
     ok = (both["status_base"] == "ok") & (both["status_new"] == "ok")
@@ -153,7 +153,8 @@ def slower_gate(pairs: Pairs, machine: float, share: float) -> Iterator[Finding]
     own = wall.min(axis=1) < WHOLE_LIMIT * both["time_limit_seconds"]
     chosen = both[(ok & told & own).fillna(False).astype(bool)]
     for one in paired_ratios(chosen, pairs.repeats, "wall_seconds", "time", machine=machine):
-        if one.verdict(worse_up=True, tolerance=share) == "worse":
+        has_interval = one.instances > 1 or one.repeats > 1
+        if has_interval and one.verdict(worse_up=True, tolerance=share) == "worse":
             yield _finding("slower", "worse", one)
 
 

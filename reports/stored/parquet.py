@@ -1,14 +1,8 @@
-"""Read untrusted Parquet files within a known memory, and write a report's own.
-
-A few kilobytes of Parquet can stand for any amount of memory: pages are compressed, and a long text
-that a million rows share is stored once. So the size that a file states is looked at first, texts
-are read as the distinct ones that the file has, and only then given to every row.
-"""
+"""Read the Parquet files of a results folder, and write a report's own."""
 
 import datetime as dt
-import errno
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +12,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.problems.files import RefusedFileError, open_regular
 from boundmark.reports.stored.schema import (
     RESULTS,
     STATUSES,
@@ -54,43 +47,16 @@ def is_made_by_reports(path: Path) -> bool:
     return found.items() >= MADE_BY.items()
 
 
-# Of a table: 100,000 tasks take a tenth of it.
-LARGEST_TABLE = 2**31
-
-
 def open_table(path: Path) -> pq.ParquetFile:
-    """Open a Parquet file if it is a regular file with a table that is small enough.
-
-    Raises
-    ------
-    OSError, pyarrow.ArrowException, UnicodeDecodeError
-        If it cannot be read or is no such file.
-    """
-    os.close(open_regular(path))
-    # Mapped: twice as fast for files of one row. By its bytes: a path may be no text.
-    return _open(lambda **more: pq.ParquetFile(pa.memory_map(os.fsencode(path)), **more))
-
-
-def read_opened(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the table of an open file, or some columns of it.
+    """Open a Parquet file.
 
     Raises
     ------
     OSError, pyarrow.ArrowException
-        If it cannot be read, or takes too much memory.
+        If it cannot be read or is no such file.
     """
-    table = file.read(columns=columns, use_threads=False)
-    dictionaries = [
-        (at, field) for at, field in enumerate(table.schema) if pa.types.is_dictionary(field.type)
-    ]
-    texts = sum(_text_bytes(table.column(at)) for at, _ in dictionaries)
-    # The size of all buffers: a table's `nbytes` takes longer than to read a file of one row.
-    if table.get_total_buffer_size() + texts > LARGEST_TABLE:
-        raise _too_large()
-    for at, field in dictionaries:
-        plain = field.with_type(field.type.value_type)
-        table = table.set_column(at, plain, table.column(at).cast(plain.type))
-    return table
+    # Mapped: twice as fast for files of one row. By its bytes: a path may be no text.
+    return pq.ParquetFile(pa.memory_map(os.fsencode(path)))
 
 
 def read_table(path: Path) -> pa.Table:
@@ -98,70 +64,15 @@ def read_table(path: Path) -> pa.Table:
 
     Raises
     ------
-    OSError, pyarrow.ArrowException, UnicodeDecodeError
-        As `open_table` and `read_opened` do.
+    OSError, pyarrow.ArrowException
+        As `open_table` does.
     """
     with open_table(path) as file:
-        return read_opened(file)
-
-
-def table_of(content: bytes) -> pa.Table:
-    """Return the table of a Parquet file's content.
-
-    Raises
-    ------
-    OSError, pyarrow.ArrowException, UnicodeDecodeError
-        As `read_table` does.
-    """
-    with _open(lambda **more: pq.ParquetFile(pa.BufferReader(content), **more)) as file:
-        return read_opened(file)
-
-
-def _open(opened: Callable[..., pq.ParquetFile]) -> pq.ParquetFile:
-    """Open a file, with texts as dictionaries, if its table is small enough."""
-    file = opened()
-    try:
-        _refuse_large(file.metadata)
-        if file.metadata.num_rows <= 1:
-            return file
-        texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
-    except BaseException:
-        file.close()
-        raise
-    file.close()
-    return opened(read_dictionary=texts)
-
-
-def _refuse_large(metadata: pq.FileMetaData) -> None:
-    """Raise if the size that a file states for its table is too large."""
-    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
-    stated = sum(max(0, group.total_byte_size) for group in groups)
-    if max(stated, 8 * metadata.num_rows * metadata.num_columns) > LARGEST_TABLE:
-        raise _too_large()
-
-
-def _text_bytes(column: pa.ChunkedArray) -> int:
-    """Return how many bytes the texts of a dictionary column take once every row has its own."""
-    return sum(
-        pc.sum(pc.binary_length(part.dictionary).take(part.indices)).as_py() or 0
-        for part in column.chunks
-    )
-
-
-def _too_large() -> RefusedFileError:
-    reason = f"its table takes more than {LARGEST_TABLE >> 20} MiB of memory"
-    return RefusedFileError(errno.EFBIG, reason)
+        return file.read(use_threads=False)
 
 
 # The merged file. Every other Parquet file is a shard, named after its task.
 MERGED = "merged.parquet"
-
-# The years 1 to 9999 in microseconds: files can hold times for which there is no date.
-EARLIEST, LATEST = (
-    (time.replace(tzinfo=dt.UTC) - dt.datetime(1970, 1, 1, tzinfo=dt.UTC))
-    // dt.timedelta(microseconds=1)
-    for time in (dt.datetime.min, dt.datetime.max)
-)
 
 
 def parquet_files(folder: Path) -> list[Path]:
@@ -197,9 +108,7 @@ def open_shard(path: Path, writer: str = "boundmark run") -> pq.ParquetFile:
     """
     try:
         file = open_table(path)
-    except RefusedFileError as error:
-        raise StoreError(f"{path} cannot be read: {error}.") from error
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException) as error:
         raise StoreError(
             f"{path} cannot be read as Parquet; expected a file that `{writer}` wrote."
         ) from error
@@ -233,65 +142,17 @@ def read_rows(folder: Path, schema: pa.Schema, columns: Iterable[str] | None = N
     for path in files:
         with open_shard(path) as file:
             try:
-                table = read_opened(file, wanted).select(wanted)
-            except RefusedFileError as error:
-                raise StoreError(f"{path} cannot be read: {error}.") from error
+                table = file.read(columns=wanted, use_threads=False).select(wanted)
             except (OSError, KeyError, pa.ArrowException) as error:
                 raise StoreError(
                     f"{path} lacks columns; expected those of schema version {VERSION}."
                 ) from error
-        refuse_other_types(path, table, target)
         if path.name == MERGED:
             table = table.filter(pc.invert(pc.is_in(table["task_id"], value_set=replaced)))
         tables.append(table)
     if not tables:
         return target.empty_table()
-    rows = pa.concat_tables(tables).combine_chunks()
-    try:
-        # Once for all files: asked of each of a thousand small ones, it is a good part of the time.
-        refuse_other_times(folder, rows)
-    except StoreError:
-        for path, table in zip(files, tables, strict=True):
-            refuse_other_times(path, table)
-        raise
-    return rows
-
-
-def refuse_other_types(path: Path, table: pa.Table, schema: pa.Schema) -> None:
-    """Raise if a column's type differs from the schema's, or it lacks values that have to be there.
-
-    Raises
-    ------
-    StoreError
-        With the file and the column.
-    """
-    # As files of runs have the schema itself, their columns are seldom compared one by one.
-    same = table.schema.equals(schema)
-    for found in schema if same else table.schema:
-        wanted = found if same else schema.field(found.name)
-        if found.type != wanted.type:
-            raise StoreError(
-                f"{path}: column {found.name} holds {found.type}; expected {wanted.type}."
-            )
-        if not wanted.nullable and table[found.name].null_count:
-            raise StoreError(f"{path}: column {found.name} lacks values; expected one in each row.")
-
-
-def refuse_other_times(path: Path, table: pa.Table) -> None:
-    """Raise if a time has no date.
-
-    Raises
-    ------
-    StoreError
-        With the file, or the folder, and the column.
-    """
-    for field in table.schema:
-        if pa.types.is_timestamp(field.type):
-            ends = pc.min_max(pc.cast(table[field.name], pa.int64())).as_py()
-            if ends["min"] is not None and not EARLIEST <= ends["min"] <= ends["max"] <= LATEST:
-                raise StoreError(
-                    f"{path}: column {field.name} has a time outside the years 1 to 9999."
-                )
+    return pa.concat_tables(tables).combine_chunks()
 
 
 def latest_rows(table: pa.Table) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from boundmark.benchmarks.cli.run import run
 from boundmark.benchmarks.library import Library
 from boundmark.reports import best_known
 from boundmark.reports.best_known import of_results
-from boundmark.reports.stored import checked_results
+from boundmark.reports.stored import verified_results
 from boundmark.reports.stored.store import ResultStore, write_document
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
@@ -125,7 +125,7 @@ def test_only_who_claims_a_record_is_checked_again(
         return done.stderr
 
     assert "the checker rejects " in run_again(forged)
-    monkeypatch.setattr(checked_results, "check_documents", None)
+    monkeypatch.setattr(verified_results, "verify_documents", None)
     assert run_again(same) == ""
 
 

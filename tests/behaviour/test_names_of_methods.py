@@ -82,13 +82,6 @@ def test_plots_name_it(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_queries_find_it(folder: Path, boundmark: Boundmark) -> None:
-    """Rows hold the raw name."""
-    asked = f"select count(*) as n from results where method = '{NAME}' and status = 'ok'"
-    assert json.loads(boundmark("query", asked, folder / "out", "--json").stdout) == [{"n": 4}]
-
-
-@pytest.mark.slow
 def test_comparisons_name_it(folder: Path, boundmark: Boundmark) -> None:
     """A run is no worse than itself, whatever its methods are called."""
     done = boundmark("compare", folder / "out", folder / "out")

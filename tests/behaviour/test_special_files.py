@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from altered_folders import copy_folder, read_rows, write_rows
 
+from boundmark.benchmarks.running.folder_verification import verify_folder
 from boundmark.benchmarks.measuring.tool_profiles import read_events
-from boundmark.benchmarks.running.folder_check import check_folder
 from boundmark.benchmarks.running.suite_file import load_collection
 from boundmark.benchmarks.solving.own_method import find_method
 from boundmark.benchmarks.solving.solution_file import read_solution_file
@@ -26,9 +26,7 @@ from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreEr
 from boundmark.problems.files import naming
 from boundmark.reports.comparison.pairs import read_thresholds
 from boundmark.reports.comparison.recorded_run import read_run
-from boundmark.reports.history import read_history
 from boundmark.reports.merging import merge_folders
-from boundmark.reports.query import query_folder
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import write_document
 
@@ -51,18 +49,13 @@ def _report(folder: Path) -> list[str]:
 
 
 def _verify(folder: Path) -> list[str]:
-    return [f"{one.subject}: {one.reason}" for one in check_folder(folder) if one.reason]
+    return [f"{one.subject}: {one.reason}" for one in verify_folder(folder) if one.reason]
 
 
 def _merge(folder: Path) -> list[str]:
     merged = merge_folders([folder], folder.with_name("merged"))
     told = [f"{name}: {reason}" for name, reason in merged.left_files.items()]
     return [*told, *map(str, merged.unsupported["reason"])]
-
-
-def _query(folder: Path) -> list[str]:
-    answer = query_folder(folder, "select reason from unsupported")
-    return [*answer.notes, *(str(row[0]) for row in answer.rows)]
 
 
 def _compare(folder: Path) -> list[str]:
@@ -73,21 +66,7 @@ COMMANDS: dict[str, Callable[[Path], list[str]]] = {
     "report": _report,
     "verify": _verify,
     "merge": _merge,
-    "query": _query,
     "compare": _compare,
-}
-
-# Which commands read what lies where. Reports take labels that cannot be read for none.
-READERS = {
-    "results/more.parquet": set(COMMANDS),
-    "traces/more.parquet": set(COMMANDS),
-    "instances/*.json": set(COMMANDS),
-    "solutions/*.json": set(COMMANDS),
-    "certificates/*.json": set(COMMANDS),
-    "labels/*.json": {"verify", "merge"},
-    "environments/*.json": {"report", "verify", "merge", "compare"},
-    "environment.json": {"report", "verify", "merge"},
-    "machine/*.json": {"verify", "merge", "compare"},
 }
 
 
@@ -132,22 +111,6 @@ def replaced(folder: Path, place: str, special: str) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("place", "special"),
-    [*((place, "pipe") for place in READERS), ("solutions/*.json", "device")],
-)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_special_files(folder: Path, command: str, place: str, special: str) -> None:
-    """No command waits, and each one that reads the file says that it is no file."""
-    path = replaced(folder, place, special)
-    told = told_by(command, folder)
-    if command in READERS[place]:
-        assert re.search(rf"{path.name}.*no(t a)? regular file", told), told
-    else:
-        assert path.name not in told
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_gigabytes_behind_a_small_payload(folder: Path, command: str) -> None:
     """They are not decompressed, and the certificate does not count."""
@@ -166,22 +129,6 @@ def test_gigabytes_behind_a_small_payload(folder: Path, command: str) -> None:
     rows.loc[row, "certificate_sha256"] = write_document(certificates, document)
     write_rows(folder, rows)
     assert "more than 128 MiB" in told_by(command, folder)
-
-
-def test_tables_of_a_report(folder: Path) -> None:
-    """A query does without a table that is none."""
-    write_report(folder, ())
-    path = replaced(folder, "tables/certified.parquet", "pipe")
-    (told,) = (note for note in query_folder(folder, "select 1").notes if path.name in note)
-    assert told == f"{path} is left out: it is no regular file."
-
-
-@pytest.mark.parametrize("special", ["pipe", "device"])
-def test_files_beside_a_folder(tmp_path: Path, special: str) -> None:
-    """Histories are regular files, too."""
-    path = replaced(tmp_path, "kept.parquet", special)
-    with pytest.raises(StoreError, match=f"{path} cannot be read"):
-        read_history(path)
 
 
 def zipped(content: bytes) -> bytes:

@@ -3,7 +3,7 @@
     python tests/campaigns/faults.py --minutes 10 --seed 1
 
 First, a table of faults with the status that each should have and the one it has. Then, until the
-time is up, a run of short tasks is killed again and again: runner, guards, servers, tasks and what
+time is up, a run of short tasks is killed again and again: runner, servers, tasks and what
 these have started, with SIGKILL, SIGINT and SIGTERM, at random moments. Each run is resumed until
 it is finished. Exit code 1 means that a status was wrong, a row was lost or altered, a finished
 task was run again, or a process was left behind.
@@ -34,9 +34,9 @@ sys.path.insert(0, str(SUPPORT))
 from chains import chain  # noqa: E402
 from fault_table import FAULTS, MIB  # noqa: E402
 
+from boundmark.benchmarks.running.folder_verification import verify_folder  # noqa: E402
 from boundmark.benchmarks.running.execution import processes  # noqa: E402
 from boundmark.benchmarks.running.execution.task import Task  # noqa: E402
-from boundmark.benchmarks.running.folder_check import check_folder  # noqa: E402
 from boundmark.reports.stored.store import ResultStore  # noqa: E402
 
 MARK = "BOUNDMARK_CAMPAIGN"
@@ -130,7 +130,7 @@ def check_table(folder: Path, engine: str, losses: Losses) -> None:
     with runner(folder, engine, tasks) as process:
         again = process.communicate()[0].splitlines()
     losses.repeated += len(again) - 1
-    losses.rejected += sum(verdict.reason is not None for verdict in check_folder(folder))
+    losses.rejected += sum(verdict.reason is not None for verdict in verify_folder(folder))
 
 
 def kill_and_resume(folder: Path, engine: str, dice: random.Random, losses: Losses) -> None:
@@ -168,13 +168,13 @@ def kill_and_resume(folder: Path, engine: str, dice: random.Random, losses: Loss
         kept = rows
         if process.returncode == 0:
             break
-    losses.rejected += sum(verdict.reason is not None for verdict in check_folder(folder))
+    losses.rejected += sum(verdict.reason is not None for verdict in verify_folder(folder))
 
 
 def short_task(number: int, notes: Path, dice: random.Random) -> Task:
     """Return a task that leaves a note and takes no long time; some start processes."""
     if dice.random() < 0.2:
-        return task("hangs-with-grandchildren", number, time_limit_seconds=0.1)
+        return task("hangs-in-a-group", number, time_limit_seconds=0.1)
     params = {"folder": str(notes), "seconds": dice.uniform(0.0, 0.3)}
     return task("leaves-a-note", number, params=params)
 
@@ -193,7 +193,7 @@ def kill_somebody(process: subprocess.Popen[str], dice: random.Random, losses: L
         above = target
         while above != process.pid and above > 1:
             above, depth = parent(above), depth + 1
-        what = {1: "guard", 2: "server", 3: "task"}.get(depth, "below a task")
+        what = {1: "server", 2: "task"}.get(depth, "below a task")
     with suppress(ProcessLookupError):
         os.kill(target, sent)
         losses.kills[f"{sent.name} to {what}"] += 1

@@ -68,7 +68,7 @@ def test_nobody_is_told_to_install_our_name_from_an_index() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "pip install boundmark", "python3 -m pip install -U 'boundmark[query]'", "uvx boundmark",
+        "pip install boundmark", "python3 -m pip install -U 'boundmark[sheets]'", "uvx boundmark",
         'uv add "boundmark"', "expected boundmark[sheets] to read", "pipx install boundmark==0.1.0",
         'dependencies = ["boundmark>=0.1"]',
     ],
@@ -81,7 +81,7 @@ def test_such_advice_is_recognised(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "~/boundmark/bin/pip install .", "pip install '.[query]' && boundmark solve",
+        "~/boundmark/bin/pip install .", "pip install '.[sheets]' && boundmark solve",
         "pip install ./boundmark-0.1.0-py3-none-any.whl", "pip install -e ~/boundmark",
     ],
 )  # fmt: skip

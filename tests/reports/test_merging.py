@@ -10,8 +10,8 @@ from documented import append
 from boundmark.problems.errors import StoreError
 from boundmark.problems.json_documents import sha256_hex
 from boundmark.reports.merging import merge_folders
-from boundmark.reports.stored.checked_results import supported_results
 from boundmark.reports.stored.store import LARGEST_INLINE_PAYLOAD, ResultStore, write_document
+from boundmark.reports.stored.verified_results import supported_results
 
 LATER = {"started_at": "2026-01-02T04:00:00+00:00", "host": "there"}
 TRACE = [{"seconds": 0.1, "kind": "solution", "value": 5.0}]

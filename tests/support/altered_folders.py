@@ -197,40 +197,6 @@ def identified(row: "pd.Series[Any]") -> str:
     ).task_id
 
 
-def _ending(folder: Path, dice: random.Random) -> str:
-    rows = read_rows(folder)
-    column, value = dice.choice(
-        [
-            ("status", "timeout"),
-            ("status", "unsupported"),
-            ("exit_code", 1),
-            ("exit_code", None),
-            ("exit_signal", 9),
-            ("wall_seconds", 1e6),
-            ("wall_seconds", None),
-            ("cpu_seconds", float("inf")),
-            ("verify_seconds", -1.0),
-        ]
-    )
-    row = dice.choice(rows.index.tolist())
-    rows.loc[row, column] = value
-    write_rows(folder, rows)
-    return f"{column} of row {row}"
-
-
-def _machine(folder: Path, dice: random.Random) -> str:
-    paths = sorted([*folder.glob("environments/*.json"), *folder.glob("machine/*.json")])
-    path = dice.choice([folder / "environment.json", *paths])
-    text = (
-        path.read_text().replace("0", "1")
-        if path.parent.name == "machine"
-        else (path.read_text().replace('"libraries"', '"lib"'))
-    )
-    path.unlink()
-    path.write_text(text)
-    return path.name
-
-
 ALTERATIONS: Mapping[str, Callable[[Path, random.Random], str]] = {
     "null": _null,
     "value": _value,
@@ -243,6 +209,4 @@ ALTERATIONS: Mapping[str, Callable[[Path, random.Random], str]] = {
     "changed file": _changed_file,
     "trace": _trace,
     "swapped methods": _swapped_methods,
-    "ending": _ending,
-    "machine": _machine,
 }

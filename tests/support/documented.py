@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from boundmark.reports.stored import checked_results
-from boundmark.reports.stored.checking import Pair, Verdict
+from boundmark.reports.stored import verified_results
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.stored.store import ResultStore, write_document
+from boundmark.reports.stored.verification import Pair, Verdict
 
 _NAMES: dict[str, str] = {}
 
@@ -53,5 +53,5 @@ def made_up_documents_accepted() -> Iterator[None]:
         return ((pair, Verdict(None, False)) for pair in pairs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checked_results, "check_documents", accept)
+        patch.setattr(verified_results, "verify_documents", accept)
         yield

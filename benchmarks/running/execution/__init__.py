@@ -1,6 +1,6 @@
 """Running tasks under hard limits, and verifying what they report, in processes of their own.
 
-Linux only: process groups, child subreapers, pidfds and ``/proc`` have no portable counterpart.
+Linux only: child subreapers, pidfds and ``/proc`` have no portable counterpart.
 
 `task` is the data model, `supervisor` runs one task, `engine` runs many. Underneath, a
 `fork_server` is the handle of a warm process (`server_process`) that forks a child for every job

@@ -6,7 +6,6 @@ import faulthandler
 import importlib
 import os
 import resource
-import struct
 import sys
 import time
 import traceback
@@ -19,14 +18,6 @@ import boundmark
 from boundmark.benchmarks.running.execution import frames, processes
 from boundmark.benchmarks.running.execution.frames import shortened
 from boundmark.problems.errors import BoundmarkError, UnsupportedError
-
-# What a child tells its server when its job starts and ends, so that what comes before and after is
-# not the job's time: which of both, `time.monotonic()`, CPU seconds used until then.
-CLOCK = struct.Struct("<cdd")
-START, END = b"s", b"e"
-
-# By the last frame's status.
-EXIT_CODES: Mapping[str, int] = {"ok": 0, "oom": 1, "unsupported": 1, "error": 1}
 
 LONGEST_DETAIL = 1000
 
@@ -53,14 +44,11 @@ class Descriptors:
         Pipe for standard output and standard error.
     documents
         File with what the job is about, beyond its request.
-    clock
-        Pipe to the server, which times the job.
     """
 
     reports: int
     output: int
     documents: int
-    clock: int
 
 
 class Channel:
@@ -71,14 +59,9 @@ class Channel:
 
     def start(self) -> float:
         """Start the clock: what came before was preparation. Returns `time.monotonic()`."""
-        started = self._stamp(START)
-        # The client must know of it even if the job stops the server.
-        self.report({"kind": "start"})
-        return started
-
-    def stop(self) -> None:
-        """Stop the clock: what follows is not the job's time."""
-        self._stamp(END)
+        at = time.monotonic()
+        self.report({"kind": "start", "pid": os.getpid(), "at": at, "cpu": time.process_time()})
+        return at
 
     def report(self, header: dict[str, Any], body: bytes = b"") -> None:
         """Send a frame; once this returns it counts, even if the process dies."""
@@ -89,11 +72,6 @@ class Channel:
         with open(self._descriptors.documents, "rb") as file:
             file.seek(0)
             return file.read()
-
-    def _stamp(self, which: bytes) -> float:
-        now = time.monotonic()
-        os.write(self._descriptors.clock, CLOCK.pack(which, now, time.process_time()))
-        return now
 
 
 Job: TypeAlias = Callable[[Mapping[str, Any], Channel], None]
@@ -110,34 +88,32 @@ class WarmingJob(Protocol):
 def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: int) -> NoReturn:
     """Do a job and end the process, whatever happens.
 
-    The last frame is ``{"kind": "end", "status": ..., "detail": ...}``; a child that dies sends
-    none.
+    The last frame is ``{"kind": "end", "status": ..., "detail": ..., "at": ...}``; a child that
+    dies sends none.
     """
-    code = EXIT_CODES["error"]
+    code = 1
     try:
         _isolate(server, descriptors.output)
         _limit(request["threads"], request["memory_bytes"])
         channel = Channel(descriptors)
         # Encoded before memory is short.
-        out_of_memory = _end("oom", "an allocation failed under the memory limit")
+        out_of_memory = _end("oom", "an allocation failed under the memory limit", None)
         try:
-            try:
-                job(request["job"], channel)
-            finally:
-                channel.stop()
+            job(request["job"], channel)
         except UnsupportedError as error:
-            frames.write_all(descriptors.reports, _end("unsupported", str(error)))
+            frames.write_all(descriptors.reports, _end("unsupported", str(error), time.monotonic()))
         except BaseException as error:
             no_memory = isinstance(error, MemoryError) or (
                 isinstance(error, OSError) and error.errno == errno.ENOMEM
             )
-            last_word = out_of_memory if no_memory else _end("error", describe_error(error))
+            at = time.monotonic()
+            last_word = out_of_memory if no_memory else _end("error", describe_error(error), at)
             frames.write_all(descriptors.reports, last_word)
             with contextlib.suppress(MemoryError):
                 traceback.print_exc()
         else:
-            frames.write_all(descriptors.reports, _end("ok", ""))
-            code = EXIT_CODES["ok"]
+            frames.write_all(descriptors.reports, _end("ok", "", time.monotonic()))
+            code = 0
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -162,10 +138,10 @@ def _limit(threads: int, memory_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
 
 
-def _end(status: str, detail: str) -> bytes:
+def _end(status: str, detail: str, at: float | None) -> bytes:
     # What a method raises may be long, or no valid text.
     short = shortened(detail, LONGEST_DETAIL)
-    return frames.encode({"kind": "end", "status": status, "detail": short})
+    return frames.encode({"kind": "end", "status": status, "detail": short, "at": at})
 
 
 def describe_error(error: BaseException) -> str:

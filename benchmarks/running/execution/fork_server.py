@@ -9,53 +9,24 @@ import socket
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from boundmark.benchmarks.running.execution import processes
-from boundmark.benchmarks.running.execution.child_process import (
-    EXIT_CODES,
-    LONGEST_DETAIL,
-    THREAD_VARIABLES,
-)
-from boundmark.benchmarks.running.execution.frames import (
-    BadReportError,
-    Frame,
-    FrameReader,
-    shortened,
-    write_all,
-)
-from boundmark.benchmarks.running.execution.server_process import KILL, PREPARATION_SECONDS
+from boundmark.benchmarks.running.execution.child_process import LONGEST_DETAIL, THREAD_VARIABLES
+from boundmark.benchmarks.running.execution.frames import Frame, FrameReader, shortened, write_all
 from boundmark.problems.errors import BoundmarkError
 from boundmark.reports.stored.schema import Status
 
 TAIL_BYTES = 2**14
 _CHUNK_BYTES = 2**16
-# In the environment of a warm process and of everything that it starts.
-_MARK = "BOUNDMARK_SERVER"
-# Beyond the limits that the server enforces: then it is the server that hangs.
+# Reading the instance is not the method's time, but must end too.
+PREPARATION_SECONDS = 120.0
+# In which a warm process ends that is no longer needed.
 PATIENCE_SECONDS = 5.0
-# Time between two looks at whether the server has been stopped.
-LOOK_SECONDS = 1.0
 
-
-def _unmeasured(killed_by: str) -> Mapping[str, Any]:
-    """Return a report on a child that its server could not write: nothing was measured."""
-    return {
-        "exit_code": None,
-        "exit_signal": None,
-        "killed_by": killed_by,
-        "cpu_seconds": 0.0,
-        "peak_rss_bytes": 0,
-    }
-
-
-SERVER_DIED = _unmeasured("server")
-SERVER_STOPPED = _unmeasured("stop")
-SERVER_HANGS = _unmeasured("watch")
-
+# Seconds for which a poll waits at most: it takes 32-bit milliseconds.
+_LONGEST_WAIT = 1e6
 
 UNCHECKED = "what it found last was not checked, because the time was up"
 
@@ -94,46 +65,6 @@ class Ending:
     output_tail: str
 
     @classmethod
-    def of(
-        cls,
-        server_report: Mapping[str, Any],
-        last_frame: Mapping[str, Any] | None,
-        fault: str | None,
-        output_tail: str,
-        limits: Limits,
-    ) -> "Ending":
-        """Combine the reports of server and child; all numbers are the server's.
-
-        Parameters
-        ----------
-        server_report
-            What the server says, or one of the above.
-        last_frame
-            Header of the child's last frame, if it came to that.
-        fault
-            Why the child's reports are no reports, if some are not.
-        """
-        status, detail = _reason(server_report, output_tail, limits)
-        if fault is not None:
-            status, detail = "error", f"its reports are unreadable: {fault}"
-        elif (
-            last_frame is not None
-            and server_report["exit_code"] == EXIT_CODES[last_frame["status"]]
-        ):
-            status, detail = last_frame["status"], last_frame["detail"]
-        return cls(
-            status,
-            shortened(detail, LONGEST_DETAIL),
-            server_report["exit_code"],
-            server_report["exit_signal"],
-            server_report["started"],
-            server_report["seconds"],
-            server_report["cpu_seconds"],
-            server_report["peak_rss_bytes"],
-            output_tail,
-        )
-
-    @classmethod
     def without_last_reports(cls, started: float, known: "Ending | None") -> "Ending":
         """Return the ending of a child whose last reports were not checked.
 
@@ -162,10 +93,6 @@ def _reason(report: Mapping[str, Any], output_tail: str, limits: Limits) -> tupl
             return "error", f"killed after {PREPARATION_SECONDS:g} s of preparation"
         case "server":
             return "crashed", "the supervising process died"
-        case "stop":
-            return "error", "killed because the supervising process had been stopped"
-        case "watch":
-            return "timeout", f"killed some time after {limits.seconds:g} s by the runner"
     if report["exit_signal"] is None:
         return "crashed", f"exited with code {report['exit_code']} before it was done"
     if report["exit_signal"] == signal.SIGABRT and "std::bad_alloc" in output_tail:
@@ -177,28 +104,22 @@ class ServerStoppedError(Exception):
     """The server was stopped from another thread."""
 
 
-class ServerDiedError(BoundmarkError):
-    """The server died before it was ready, and reported no reason."""
-
-
 _Sink: TypeAlias = Callable[[bytes], None]
 
 
 class _Stream:
-    """Parse the child's frames and forward each; stop at the first malformed one.
+    """Parses the child's frames and forwards each.
 
     Attributes
     ----------
-    started
-        Whether the job has begun.
-    end
-        The report on the job's end, if it came to that.
+    start, end
+        Headers of the reports on the job's start and end, if it came to that.
     fault
-        Why the reports cannot be believed from some point on, else None.
+        Why the reports cannot be read from some point on, as where two processes write them.
     """
 
     def __init__(self, on_frame: Callable[[Frame], None]) -> None:
-        self.started: float | None = None
+        self.start: Mapping[str, Any] | None = None
         self.end: Mapping[str, Any] | None = None
         self.fault: str | None = None
         self._on_frame = on_frame
@@ -210,22 +131,16 @@ class _Stream:
         try:
             for frame in self._reader.feed(data):
                 self._take(frame)
-        except BadReportError as error:
-            self.fault = str(error)
+        except (ValueError, KeyError, TypeError) as error:
+            self.fault = f"{type(error).__name__}: {error}"
 
     def _take(self, frame: Frame) -> None:
-        if self.end is not None:
-            raise BadReportError("one came after the end")
         if frame.kind == "start":
-            self.started = self.started or time.monotonic()
-        elif frame.kind != "end":
-            self._on_frame(frame)
-        elif frame.header.get("status") not in list(EXIT_CODES):
-            raise BadReportError("the one on the end has no known status")
-        elif not isinstance(frame.header.get("detail"), str):
-            raise BadReportError("the one on the end has no detail")
-        else:
+            self.start = frame.header
+        elif frame.kind == "end":
             self.end = frame.header
+        else:
+            self._on_frame(frame)
 
 
 class _Tail:
@@ -248,26 +163,21 @@ class ForkServer:
     """
 
     def __init__(self, job_module: str, argument: str = "") -> None:
-        # Should even the guard be killed, what it has adopted comes here.
-        processes.adopt_orphans()
-        self._mark = f"{_MARK}={uuid.uuid4().hex}"
-        lifeline_end, self._lifeline = os.pipe()
         self._control, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with end:
-            self._guard = subprocess.Popen(
+            self._process = subprocess.Popen(
                 [
                     sys.executable,
                     "-P",
                     "-m",
                     "boundmark.benchmarks.running.execution.server_process",
                     str(end.fileno()),
-                    str(lifeline_end),
                     job_module,
                     argument,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                pass_fds=[end.fileno(), lifeline_end],
+                pass_fds=[end.fileno()],
                 # Ctrl-C in a terminal is for the client alone.
                 start_new_session=True,
                 env={
@@ -277,11 +187,9 @@ class ForkServer:
                     "PYTHONHASHSEED": "0",
                     # Solvers import pandas, and that pyarrow, whose allocator would start a thread.
                     "JE_ARROW_MALLOC_CONF": "background_thread:false",
-                    **dict([self._mark.split("=")]),
                 },
             )
-        os.close(lifeline_end)
-        self._server: int | None = None
+        self._is_ready = False
         self._stopped = False
         self._closed = False
 
@@ -298,9 +206,9 @@ class ForkServer:
             return True
 
     @property
-    def pids(self) -> tuple[int, ...]:
-        """Numbers of the guard and, once it is ready, of the warm process."""
-        return (self._guard.pid,) if self._server is None else (self._guard.pid, self._server)
+    def pid(self) -> int:
+        """Number of the warm process."""
+        return self._process.pid
 
     def run(
         self,
@@ -316,8 +224,7 @@ class ForkServer:
         job
             JSON values for the job.
         on_frame
-            Called for every report, as it comes, except those on the child's start and end. If it
-            raises `BadReportError`, the child is killed.
+            Called for every report, as it comes, except those on the child's start and end.
         documents
             Bytes that the job can read, of any size.
 
@@ -351,20 +258,33 @@ class ForkServer:
                         [reports_end, output_end, file],
                     )
             stream, tail = _Stream(on_frame), _Tail()
+            asked = time.monotonic()
             try:
-                server_report = self._wait_for_child(
-                    {reports: stream, output: tail}, stream, limits
-                )
+                report = self._wait_for_child({reports: stream, output: tail}, stream, limits)
             except BaseException:
                 # The child may still run, and the server is out of step.
                 self.close()
                 raise
-        return Ending.of(
-            server_report,
-            stream.end,
-            stream.fault,
-            shortened(tail.kept.decode(errors="replace"), 4 * TAIL_BYTES),
-            limits,
+        output_tail = shortened(tail.kept.decode(errors="replace"), 4 * TAIL_BYTES)
+        status, detail = _reason(report, output_tail, limits)
+        if stream.fault is not None:
+            status, detail = "error", f"its reports are unreadable: {stream.fault}"
+        elif stream.end is not None and report["exit_code"] is not None:
+            status, detail = stream.end["status"], stream.end["detail"]
+        start = stream.start or {"at": asked, "cpu": 0.0}
+        ended = report["ended"]
+        if report["exit_code"] is not None and stream.end is not None:
+            ended = stream.end["at"] or ended
+        return Ending(
+            status,
+            shortened(detail, LONGEST_DETAIL),
+            report["exit_code"],
+            report["exit_signal"],
+            start["at"],
+            max(0.0, ended - start["at"]),
+            max(0.0, report["cpu_seconds"] - start["cpu"]),
+            report["peak_rss_bytes"],
+            output_tail,
         )
 
     def stop(self) -> None:
@@ -379,17 +299,11 @@ class ForkServer:
         if self._closed:
             return
         self._closed = True
-        # The guard ends all that is there, and then itself.
-        os.close(self._lifeline)
         try:
-            self._guard.wait(PATIENCE_SECONDS)
+            self._process.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
-            # Somebody has stopped it.
-            processes.kill_descendants(self._guard.pid)
-            self._guard.kill()
-            self._guard.wait()
-        if self._guard.returncode != 0:
-            processes.end_marked_descendants(self._mark)
+            self._process.kill()
+            self._process.wait()
         self._control.close()
 
     def wait_until_ready(self) -> None:
@@ -402,69 +316,64 @@ class ForkServer:
         ServerStoppedError
             If `stop` was called.
         """
-        if self._server is not None:
+        if self._is_ready:
             return
-        message = self._receive()
-        if message is None:
-            self.close()
-            raise ServerDiedError("the process that runs the tasks ended before it was ready.")
+        message = self._receive() or {"failed": "it ended before it was ready"}
         if message["failed"] is not None:
             self.close()
             raise BoundmarkError(
                 f"the process that runs the tasks cannot start: {message['failed']}."
             )
-        self._server = message["pid"]
+        self._is_ready = True
 
     def _wait_for_child(
         self, pipes: Mapping[int, _Sink], stream: _Stream, limits: Limits
     ) -> Mapping[str, Any]:
         """Read what the child reports and prints until the server says how it ended.
 
-        The server enforces the limits, but the child could have stopped it. So this process keeps
-        a deadline of its own, and looks whether the server still runs.
+        When the child's time is up, the server is told to kill it.
         """
-        sent = time.monotonic()
-        next_look = sent + LOOK_SECONDS
-        told = False
+        deadline, why = time.monotonic() + PREPARATION_SECONDS, b"preparation"
         poller = select.poll()
         for source in (*pipes, self._control.fileno()):
             poller.register(source, select.POLLIN)
         while True:
-            ready = [source for source, _ in poller.poll(LOOK_SECONDS * 1000)]
+            left = max(0.0, deadline - time.monotonic())
+            ready = [source for source, _ in poller.poll(1000 * min(left, _LONGEST_WAIT))]
             for source in ready:
                 if source in pipes and _forward(source, pipes[source]):
                     poller.unregister(source)
+            if stream.start is not None and why == b"preparation":
+                deadline, why = stream.start["at"] + limits.seconds, b"timeout"
             if self._control.fileno() in ready:
-                report = self._receive() or SERVER_DIED
+                report = self._receive() or self._without_server(stream)
                 break
-            if stream.fault is not None and not told:
-                told = True
+            if time.monotonic() >= deadline:
+                deadline = float("inf")
                 with contextlib.suppress(OSError):
-                    self._control.send(KILL)
-            now = time.monotonic()
-            if stream.started is None:
-                deadline = sent + PREPARATION_SECONDS
-            else:
-                deadline = stream.started + limits.seconds
-            if now > deadline + PATIENCE_SECONDS:
-                report = SERVER_HANGS
-                break
-            if now > next_look:
-                if any(map(processes.is_stopped, self.pids)):
-                    report = SERVER_STOPPED
-                    break
-                next_look = now + LOOK_SECONDS
-        if "seconds" not in report:
-            ended = time.monotonic()
-            self.close()
-            started = stream.started or sent
-            report = {**report, "started": started, "seconds": ended - started}
+                    self._control.send(why)
         # All writers are gone.
         for source, sink in pipes.items():
             while not _forward(source, sink):
                 if not select.select([source], [], [], 0)[0]:
                     break
         return report
+
+    def _without_server(self, stream: _Stream) -> Mapping[str, Any]:
+        """End a child whose server has died, and return a report: nothing was measured."""
+        if stream.start is not None:
+            # The kernel has killed the child itself, but not what that has started.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(stream.start["pid"], signal.SIGKILL)
+        self.close()
+        return {
+            "exit_code": None,
+            "exit_signal": None,
+            "killed_by": "server",
+            "ended": time.monotonic(),
+            "cpu_seconds": 0.0,
+            "peak_rss_bytes": 0,
+        }
 
     def _receive(self) -> Mapping[str, Any] | None:
         """Return the server's next message, or None if it has died."""

@@ -135,9 +135,19 @@ class StreamedProgress:
             self._send("solution", objective, document)
 
     def bound(self, bound: Certificate | Claim) -> None:
-        """Send a bound if it is the best so far of its sort."""
+        """Send a bound if it is the best so far of its sort.
+
+        Raises
+        ------
+        InvalidInputError
+            If a result could not hold it.
+        """
         with self._lock:
             if isinstance(bound, Claim):
+                if not isinstance(bound.kind, str) or not bound.kind.isprintable():
+                    raise InvalidInputError(
+                        f"a claim has the kind {bound.kind!r:.80}; expected a printable text."
+                    )
                 # Solvers report infinities while they know nothing.
                 if math.isfinite(bound.bound) and bound.bound > self._claimed:
                     self._claimed = float(bound.bound)
@@ -149,7 +159,12 @@ class StreamedProgress:
                         }
                     )
             elif self._certified is None or bound.bound > self._certified:
-                self._certified = operator.index(bound.bound)
+                value = operator.index(bound.bound)
+                if not -(2**63) <= value < 2**63:
+                    raise InvalidInputError(
+                        f"a certificate has the bound {value}; expected a 64-bit integer."
+                    )
+                self._certified = value
                 self._send("bound_certified", self._certified, bound.to_json())
 
     def _send(self, kind: str, value: int, document: dict[str, Any]) -> None:

@@ -61,11 +61,6 @@ def state(pid: int) -> str:
         return "X"
 
 
-def is_stopped(pid: int) -> bool:
-    """Whether a process is stopped by a signal, so that it does not run."""
-    return state(pid) == "T"
-
-
 def kill_group(leader: int) -> None:
     """Kill a process and everything in the process group that it leads."""
     for kill in (os.kill, os.killpg):
@@ -95,47 +90,6 @@ def end_children() -> list[resource.struct_rusage]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         time.sleep(0.001)
-
-
-def kill_descendants(pid: int) -> None:
-    """Kill all descendants of a process until none is left, without the process's help.
-
-    Its descendants must stay its descendants, as those of a child subreaper do.
-    """
-    while living := [one for one in descendants(pid) if state(one) not in "ZX"]:
-        for one in living:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
-        time.sleep(0.001)
-
-
-def end_marked_descendants(mark: str) -> None:
-    """Kill descendants that have a text in their environment, and reap those that come here.
-
-    For when a parent has been killed before its children, and they are on their way to this
-    process, which adopts orphans.
-    """
-    ended: set[int] = set()
-    empty_looks = 0
-    while empty_looks < 3:
-        marked = [one for one in descendants(os.getpid()) if _is_marked(one, mark.encode())]
-        empty_looks = 0 if marked else empty_looks + 1
-        for one in marked:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
-        ended.update(marked)
-        for one in list(ended):
-            with contextlib.suppress(ChildProcessError):
-                if os.waitpid(one, os.WNOHANG)[0]:
-                    ended.discard(one)
-        time.sleep(0.001)
-
-
-def _is_marked(pid: int, mark: bytes) -> bool:
-    try:
-        return mark in Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return False
 
 
 def cpu_seconds(usage: resource.struct_rusage) -> float:

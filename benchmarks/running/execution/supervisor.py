@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 
 from boundmark.benchmarks.running.execution import verification
@@ -12,7 +12,6 @@ from boundmark.benchmarks.running.execution.fork_server import (
     Ending,
     ForkServer,
     Limits,
-    ServerDiedError,
     ServerStoppedError,
 )
 from boundmark.benchmarks.running.execution.task import Outcome, Task
@@ -20,9 +19,6 @@ from boundmark.benchmarks.running.execution.verification import Reports, Verific
 
 # Between a method's soft budget and its death: enough to notice, too little to profit.
 GRACE_SECONDS = 1.0
-
-# A server that dies while it starts, this often in a row, cannot start here.
-STARTS = 3
 
 
 class Supervisor:
@@ -121,9 +117,9 @@ class Supervisor:
             ending = Ending.without_last_reports(began, ending)
         return outcome_of(task, started_at, ending, reports, verified)
 
-    def pids(self) -> dict[str, tuple[int, ...]]:
-        """Return the numbers of guard and warm process, of ``"methods"`` and ``"checker"``."""
-        return {name: server.pids for name, server in self._servers.items()}
+    def pids(self) -> dict[str, int]:
+        """Return the numbers of the warm processes ``"methods"`` and ``"checker"``."""
+        return {name: server.pid for name, server in self._servers.items()}
 
     def stop(self) -> None:
         """Kill the running task and refuse further ones; another thread may be in `run`."""
@@ -171,12 +167,6 @@ class Supervisor:
             return server
 
     def _ready_server(self, name: str) -> ForkServer:
-        """Return a server that waits for work; one that dies while it starts has a successor."""
-        for _ in range(STARTS - 1):
-            server = self._server(name)
-            with suppress(ServerDiedError):
-                server.wait_until_ready()
-                return server
         server = self._server(name)
         server.wait_until_ready()
         return server

@@ -43,7 +43,7 @@ DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class CheckedInstance:
+class VerifiedInstance:
     """An accepted instance: its document, and the facts that rows repeat of it."""
 
     document: Mapping[str, Any]
@@ -54,7 +54,7 @@ class CheckedInstance:
 
 
 @dataclass(frozen=True)
-class CheckedFind:
+class VerifiedFind:
     """An accepted solution or certificate: its instance, and its recomputed cost or proven bound.
 
     Attributes
@@ -87,21 +87,14 @@ class Shelf(Generic[Document]):
 
 @dataclass(frozen=True)
 class Documents:
-    """The checked documents of a results folder, which its rows have to follow from.
+    """The checked documents of a results folder, which its rows have to follow from."""
 
-    Attributes
-    ----------
-    environments
-        Hosts, by the hash of the record of machine and software.
-    """
-
-    instances: Shelf[CheckedInstance] = field(default_factory=Shelf)
-    solutions: Shelf[CheckedFind] = field(default_factory=Shelf)
-    certificates: Shelf[CheckedFind] = field(default_factory=Shelf)
-    environments: Shelf[str] = field(default_factory=Shelf)
+    instances: Shelf[VerifiedInstance] = field(default_factory=Shelf)
+    solutions: Shelf[VerifiedFind] = field(default_factory=Shelf)
+    certificates: Shelf[VerifiedFind] = field(default_factory=Shelf)
 
 
-def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
+def verify_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
     """Check every document in the folder; yield a verdict on each, and keep those accepted.
 
     A document is accepted if its content hashes to its name and the checker accepts it.
@@ -109,15 +102,15 @@ def check_documents(directory: Path, documents: Documents) -> Iterator[Verdict]:
     yield from _check_all(directory / "instances", documents.instances, _instance)
     instances = documents.instances
 
-    def solution(document: dict[str, Any], digest: str) -> CheckedFind:
+    def solution(document: dict[str, Any], digest: str) -> VerifiedFind:
         owner = _owner(document, instances)
         objective = checker.check_solution(dict(instances.accepted[owner].document), document)
-        return CheckedFind(owner, objective, document.get("producer"))
+        return VerifiedFind(owner, objective, document.get("producer"))
 
-    def certificate(document: dict[str, Any], digest: str) -> CheckedFind:
+    def certificate(document: dict[str, Any], digest: str) -> VerifiedFind:
         owner = _owner(document, instances)
         checker.check_certificate(dict(instances.accepted[owner].document), document)
-        return CheckedFind(owner, document["bound"], document["producer"], document["kind"])
+        return VerifiedFind(owner, document["bound"], document["producer"], document["kind"])
 
     yield from _check_all(directory / "solutions", documents.solutions, solution)
     yield from _check_all(directory / "certificates", documents.certificates, certificate)
@@ -144,7 +137,7 @@ def _checked(path: Path, check: Callable[[dict[str, Any], str], Document]) -> Do
     return check(document, path.stem)
 
 
-def _instance(document: dict[str, Any], digest: str) -> CheckedInstance:
+def _instance(document: dict[str, Any], digest: str) -> VerifiedInstance:
     checker.check_instance(document)
     if checker.instance_sha256(document) != digest:
         raise checker.Rejected(
@@ -155,12 +148,12 @@ def _instance(document: dict[str, Any], digest: str) -> CheckedInstance:
         instance = problem.instance_from_json(document)
     except BoundmarkError as error:
         raise checker.Rejected(str(error)) from error
-    return CheckedInstance(
+    return VerifiedInstance(
         document, problem.name, instance.nodes, instance.edges, instance.parameters
     )
 
 
-def _owner(document: dict[str, Any], instances: Shelf[CheckedInstance]) -> str:
+def _owner(document: dict[str, Any], instances: Shelf[VerifiedInstance]) -> str:
     owner = document.get("instance_sha256")
     if type(owner) is not str or not DIGEST.fullmatch(owner):
         raise checker.Rejected("its instance_sha256 is not a hash of 64 hexadecimal digits")

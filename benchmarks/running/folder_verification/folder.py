@@ -1,42 +1,38 @@
 """Checks a results folder whole: its documents, its rows, and their progress over time."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.running.folder_check.documents import (
-    CheckedInstance,
+from boundmark.benchmarks.running.folder_verification.documents import (
     Documents,
     Shelf,
     Verdict,
-    check_documents,
+    VerifiedInstance,
+    verify_documents,
 )
-from boundmark.benchmarks.running.folder_check.rows import (
+from boundmark.benchmarks.running.folder_verification.rows import (
     contradictions,
     row_faults,
     row_label,
     rows_of,
 )
-from boundmark.benchmarks.running.storing import environment_sha256
-from boundmark.bounds import checker
-from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.labels import read_labels
-from boundmark.reports.stored.checking import OWN_PROBLEMS
-from boundmark.reports.stored.file_cache import Accepted
-from boundmark.reports.stored.run_records import read_seconds, seconds_sha256
-from boundmark.reports.stored.store import ResultStore, read_json
+from boundmark.reports.stored.accepted import Accepted
+from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verification import OWN_PROBLEMS
 
 
-def check_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[Verdict]:
+def verify_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[Verdict]:
     """Yield a verdict on every document and every row of a results folder.
 
-    A row is accepted if everything that it states of its instance, cost, bound and machine follows
-    from the accepted documents, which name its method, its task's identity follows from what was
-    run, its status, exit and times go together, and its trace ends where it says.
+    A row is accepted if everything that it states of its instance, cost and bound follows from the
+    accepted documents, which name its method, its task's identity follows from what was run, and
+    its trace ends where it says.
 
     Parameters
     ----------
@@ -53,11 +49,10 @@ def check_folder(directory: Path, accepted: Accepted | None = None) -> Iterator[
     rows = list(rows_of(store.results()))
     traces = store.traces()
     documents = Documents()
-    yield from check_documents(directory, documents)
+    yield from verify_documents(directory, documents)
     if accepted is not None:
         remember(documents, accepted)
     yield from check_labels(store.labels, documents.instances)
-    yield from check_machines(store, documents.environments)
     by_task = dict(iter(traces.groupby("task_id")))
     nothing = traces.iloc[:0]
     for row in rows:
@@ -82,7 +77,7 @@ def remember(documents: Documents, accepted: Accepted) -> None:
             accepted.add(instance, name)
 
 
-def check_labels(folder: Path, instances: Shelf[CheckedInstance]) -> Iterator[Verdict]:
+def check_labels(folder: Path, instances: Shelf[VerifiedInstance]) -> Iterator[Verdict]:
     """Yield a verdict on each file: it holds one name for each node of an accepted instance."""
     for path in sorted(folder.glob("*.json")):
         owner = instances.accepted.get(path.stem)
@@ -130,61 +125,3 @@ def trace_faults(row: Mapping[str, Any], events: pd.DataFrame) -> Iterator[str]:
         reached = None if values.empty else (values.min() if is_smaller_better else values.max())
         if final is None or reached is None or reached != float(final):
             yield f"{column} is {final}; the best of its trace is {reached}"
-
-
-def check_machines(store: ResultStore, environments: Shelf[str]) -> Iterator[Verdict]:
-    """Yield a verdict on each record of machine and software and on each of a machine's speed.
-
-    Parameters
-    ----------
-    environments
-        Gets the host of each accepted record, by the record's hash.
-    """
-    for path in sorted(store.environments.glob("*.json")):
-        reason = _fault(partial(_check_environment, path, environments))
-        if reason is not None:
-            environments.rejected[path.stem] = reason
-        yield Verdict(str(path), reason)
-    if store.environment.exists():
-        yield Verdict(str(store.environment), _fault(partial(_check_newest, store, environments)))
-    for path in sorted(store.machine.glob("*.json")):
-        yield Verdict(str(path), _fault(partial(_check_speed, path)))
-
-
-def _fault(check: Callable[[], None]) -> str | None:
-    try:
-        check()
-    except (StoreError, checker.Rejected) as error:
-        return str(error)
-    return None
-
-
-def _check_environment(path: Path, environments: Shelf[str]) -> None:
-    record, digest = _read_environment(path)
-    if digest != path.stem:
-        raise checker.Rejected(f"its content hashes to {digest}, not to its name")
-    environments.accepted[digest] = str(record["host"])
-
-
-def _check_newest(store: ResultStore, environments: Shelf[str]) -> None:
-    """Reject the newest run's environment record unless it is among those that rows can name."""
-    _, digest = _read_environment(store.environment)
-    fault = environments.fault(digest)
-    if fault is not None:
-        raise checker.Rejected(f"it is no record that rows can name: {fault}")
-
-
-def _read_environment(path: Path) -> tuple[dict[str, Any], str]:
-    record = read_json(path)
-    if not isinstance(record, dict) or not isinstance(record.get("host"), str):
-        raise checker.Rejected("it is no object with a host")
-    try:
-        return record, environment_sha256(record)
-    except ValueError as error:
-        raise checker.Rejected("it holds a number that JSON does not have") from error
-
-
-def _check_speed(path: Path) -> None:
-    digest = seconds_sha256(read_seconds(path))
-    if digest != path.stem:
-        raise checker.Rejected(f"its content hashes to {digest}, not to its name")

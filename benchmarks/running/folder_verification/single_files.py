@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from boundmark.benchmarks.running.folder_check.documents import DIGEST, Verdict, attempt
+from boundmark.benchmarks.running.folder_verification.documents import DIGEST, Verdict, attempt
 from boundmark.benchmarks.running.suite import Files
 from boundmark.bounds import checker
 from boundmark.datasets.resolve import load_member
@@ -20,7 +20,7 @@ from boundmark.reports.stored.store import ResultStore
 Instances = dict[str, dict[str, Any]]
 
 
-def check_files(paths: Sequence[Path]) -> Iterator[Verdict]:
+def verify_files(paths: Sequence[Path]) -> Iterator[Verdict]:
     """Yield a verdict on solutions and certificates whose instance is among the files.
 
     An instance is also looked for where a results folder keeps it, in ``../instances``.
@@ -73,7 +73,7 @@ MADE_FROM = ["problem", "dataset", "instance", "device"]
 Make = Callable[[Mapping[str, int | str]], Instance]
 
 
-def check_sources(directory: Path) -> Iterator[Verdict]:
+def verify_sources(directory: Path) -> Iterator[Verdict]:
     """Yield a verdict on every instance that rows name: made again, it has the hash that they say.
 
     What cannot be made again here is rejected with the reason: it came from a file, its device is
@@ -85,11 +85,11 @@ def check_sources(directory: Path) -> Iterator[Verdict]:
         If the folder holds no results, or they cannot be read.
     """
     results = ResultStore.open(directory).results()
-    yield from check_stated_sources(str(directory), results)
+    yield from verify_stated_sources(str(directory), results)
 
 
-def check_stated_sources(place: str, rows: pd.DataFrame) -> Iterator[Verdict]:
-    """Yield a verdict on every instance that rows name, as `check_sources` does.
+def verify_stated_sources(place: str, rows: pd.DataFrame) -> Iterator[Verdict]:
+    """Yield a verdict on every instance that rows name, as `verify_sources` does.
 
     Parameters
     ----------

@@ -188,38 +188,3 @@ def test_a_solution_of_another_instance(boundmark: Boundmark, tmp_path: Path) ->
     done = boundmark("evaluate", "onnx-light/alexnet", path, "-k", 3, check=False)
     assert done.returncode == 2
     assert f"it is a solution of instance '{instance.sha256[:12]}'" in " ".join(done.stderr.split())
-
-
-def test_noise(boundmark: Boundmark, quarters: Path) -> None:
-    """What is left of the lead over a baseline; without noise, the costs are those without."""
-    command = ("evaluate", MODEL, quarters, "--method", "max-work", "--noise", "0,0.5")
-    answer = json.loads(boundmark(*command, "--draws", "20", "--json").stdout)
-    noise = answer["noise"]
-    assert noise["baseline"] == "balanced-work"
-    calm, noisy = noise["by_deviation"]
-    assert (calm["cost"], calm["lead"]) == (1, noise["lead"])
-    assert calm["lead"] == 1 - answer["objective"] / noise["baseline_cost"]
-    assert noisy["low"] < noisy["high"]
-    against = boundmark(*command, "--baseline", "uniform").stdout
-    assert "baseline         uniform" in against
-    assert "x 1.000" in against
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--noise", "-0.1"), "noise is -0.1; expected a fraction from 0 to 10"),
-        (("--noise", "some"), "'some' has something else than numbers; expected fractions"),
-        (("--noise", "0.1", "--draws", "0"), "draws is 0; expected 1 to"),
-        (("--noise", "0.1", "--baseline", "nosuch"), "nosuch"),
-        (("--draws", "5"), "--draws is given without --noise; expected both"),
-        (("--baseline", "uniform"), "--baseline is given without --noise"),
-    ],
-)
-def test_noise_that_is_none(
-    boundmark: Boundmark, quarters: Path, options: tuple[str, ...], expected: str
-) -> None:
-    """A sentence each."""
-    done = boundmark("evaluate", MODEL, quarters, *options, check=False)
-    assert done.returncode != 0
-    assert expected in " ".join(done.stderr.split())

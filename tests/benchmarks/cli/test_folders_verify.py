@@ -9,7 +9,7 @@ import pytest
 from altered_folders import read_rows, write_rows
 from command_line import Boundmark
 
-from boundmark.benchmarks.running.folder_check import check_files, check_folder
+from boundmark.benchmarks.running.folder_verification import verify_files, verify_folder
 from boundmark.bounds import checker
 from boundmark.reports.stored.schema import TRACES
 
@@ -151,14 +151,14 @@ def test_a_check_that_fails_rejects_its_file_only(
         return check(instance, certificate)
 
     monkeypatch.setattr(checker, "check_certificate", failing)
-    reasons = {verdict.subject: verdict.reason for verdict in check_folder(finished_run)}
+    reasons = {verdict.subject: verdict.reason for verdict in verify_folder(finished_run)}
     reason = reasons.pop(str(path))
     assert reason is not None
     assert type(error).__name__ in reason
     documents = [subject for subject in reasons if subject.endswith(".json")]
     assert len(documents) > 3
     assert not any(reasons[subject] for subject in documents)
-    (verdict,) = check_files([path])
+    (verdict,) = verify_files([path])
     assert verdict.reason == reason
 
 

@@ -101,10 +101,8 @@ file = "m.onnx"
         (["m.onnx", "--out", "times.csv"], "expected .json"),
         (["m.onnx", "--base", "moirai-intra-server"], "expected a device with rates"),
         (["missing.onnx"], "does not exist"),
-        (["m.onnx", "--runtime", "torch"], "torch does not run"),
-        (["m.onnx", "--torch-device", "cpu"], "expected it with the runtime torch only"),
+        (["m.onnx", "--torch-device", "cpu"], "expected it with a program of PyTorch only"),
         (["m.onnx", "--provider", "Other"], "no provider of onnxruntime 'Other'"),
-        (["m.onnx", "--runtime", "openvino", "--provider", "CPU"], "with onnxruntime only"),
     ],
 )
 def test_mistakes(
@@ -127,8 +125,10 @@ def test_without_the_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("importlib.metadata.version", version)
     path = model(tmp_path / "m.onnx")
-    with pytest.raises(MissingFileError, match=r"OpenVINO is not installed; .* extra 'openvino': "):
-        profile.main([str(path), "--runtime", "openvino"], standalone_mode=False)
+    with pytest.raises(
+        MissingFileError, match=r"onnxruntime is not installed; .* extra 'onnxruntime'"
+    ):
+        profile.main([str(path)], standalone_mode=False)
 
 
 def test_rank_correlation() -> None:

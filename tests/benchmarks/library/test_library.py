@@ -21,7 +21,7 @@ from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, StoreError
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.problem import solution_document
-from boundmark.reports.stored.file_cache import Accepted
+from boundmark.reports.stored.accepted import Accepted
 from boundmark.reports.stored.store import write_document
 
 FACTS = """

@@ -201,9 +201,9 @@ def test_the_command(boundmark: Any, tmp_path: Path) -> None:
     assert "note: Weights and inputs were random." in done.stdout
     solved = boundmark("solve", path, "-k", 2, "--device", times, "--method", "slicegraph")
     assert "measured:times" in solved.stdout
-    failed = boundmark("profile", path, "--runtime", "openvino", check=False)
+    failed = boundmark("profile", path, "--provider", "CPU", check=False)
     assert failed.returncode == 2
-    assert "openvino does not run" in failed.stderr
+    assert "provider is given; expected it with an ONNX file only" in failed.stderr
 
 
 # On a GPU: what does not need one.

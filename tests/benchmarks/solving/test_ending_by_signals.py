@@ -21,11 +21,11 @@ from boundmark.reports.stored.store import ResultStore
 def jobs_of(process: psutil.Process) -> list[psutil.Process]:
     """Return the processes in which methods run below a command."""
     jobs = []
-    for guard in process.children():
+    for server in process.children():
         # Some end while they are looked at.
         with suppress(psutil.Error):
-            if METHOD_JOB in guard.cmdline():
-                jobs += [job for server in guard.children() for job in server.children()]
+            if METHOD_JOB in server.cmdline():
+                jobs += server.children()
     return jobs
 
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
-from boundmark.problems.noise import Noise
 from boundmark.problems.pipeline import Partition, PipelineInstance
-from boundmark.problems.pipeline.instance import in_pipeline_order, noisy_costs
+from boundmark.problems.pipeline.instance import in_pipeline_order
 
 
 def test_identity_is_the_hash_of_the_canonical_json() -> None:
@@ -157,12 +156,3 @@ def test_malformed_solution_is_named(value: dict[str, object]) -> None:
     """A solution file that is not a list of integers is refused in a sentence."""
     with pytest.raises(InvalidInputError, match="stages of the solution is not a list of integers"):
         Partition.from_json(value)
-
-
-@given(instances())
-def test_noise_of_no_size_changes_nothing(sample: PipelineInstance) -> None:
-    """Drawn costs are those of the stages; with noise, they are around them."""
-    for stages in list(partitions(sample))[:5]:
-        partition = Partition(stages)  # type: ignore[arg-type]
-        costs = noisy_costs(sample.graph, partition.stages, sample.k, Noise(0.0, 2))
-        assert costs.tolist() == [sample.objective(partition)] * 2

@@ -154,3 +154,6 @@ def test_default_of_models() -> None:
     (memory,) = (one for one in PROBLEM.parameters if one.name == "memory")
     assert memory.default == "auto"
     assert PlacementInstance.of(CHAIN.graph, "per-tensor", "none").graph.is_live
+
+
+# Makespans with other times, against starts that are pushed until nothing is broken.

@@ -12,11 +12,9 @@ from random_slicing import instances, plans
 from slow_slicing import simulate
 
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.noise import Noise
 from boundmark.problems.slicing import CHANNELS, SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.latency import (
     memory_taken,
-    noisy_latencies,
     operator_times,
     plan_ranges,
     plan_times,
@@ -115,16 +113,6 @@ def test_solutions_that_are_none(value: dict[str, object]) -> None:
     """Vectors are a table of integers."""
     with pytest.raises(InvalidInputError, match="vectors of the solution is not a list"):
         SlicingPlan.from_json(value)
-
-
-@given(st.data())
-def test_noise_of_no_size_changes_nothing(data: st.DataObject) -> None:
-    """Drawn latencies are that of the plan, whether it fits into memory or not."""
-    sample = data.draw(instances())
-    plan = data.draw(plans(sample))
-    latency = sum(one.total for one in plan_times(sample.graph, plan))
-    assert noisy_latencies(sample, plan, Noise(0.0, 3)).tolist() == [latency] * 3
-    assert noisy_latencies(sample, plan, Noise(0.5, 4)).shape == (4,)
 
 
 def held_together(sample: SlicingInstance, operator: int, parts: int) -> int:

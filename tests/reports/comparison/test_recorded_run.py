@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from boundmark.problems.errors import StoreError
@@ -79,29 +78,6 @@ def test_what_cannot_be_a_baseline_is_refused(folder: Path, stored: Any, tmp_pat
     with pytest.raises(StoreError, match="1 costs or bounds without documents"):
         keep_as_baseline([read_run(folder)], tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        (b"boundmark_environments", b"5"),
-        (b"boundmark_environments", b'{"a": 5}'),
-        (b"boundmark_reference_seconds", b"[0]"),
-        (b"boundmark_reference_seconds", b"[NaN]"),
-        (b"boundmark_reference_seconds", b"[1" + 400 * b"0" + b"]"),
-        (b"boundmark_reference_seconds", b"{}}"),
-    ],
-)
-def test_what_a_baseline_says_beside_its_rows_is_checked(
-    folder: Path, tmp_path: Path, key: bytes, value: bytes
-) -> None:
-    """Environments are records, and no reference task takes no time or for ever."""
-    path = tmp_path / "x.parquet"
-    keep_as_baseline([read_run(folder)], path)
-    table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, key: value}), path)
-    with pytest.raises(StoreError, match="is no baseline"):
-        read_run(path)
 
 
 def test_other_files_are_no_baselines(folder: Path, tmp_path: Path) -> None:

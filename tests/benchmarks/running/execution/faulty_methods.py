@@ -3,11 +3,9 @@
 # ruff: noqa: D103
 
 import ctypes
-import json
 import mmap
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -110,8 +108,8 @@ def waits_for(instance: Any, budget: Budget, seed: int, progress: Progress, *, p
 
 
 def kills_the_runner(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
-    """Kill the process that has started this one's server and its guard."""
-    os.kill(above(above(os.getppid())), signal.SIGKILL)
+    """Kill the process that has started this one's server."""
+    os.kill(above(os.getppid()), signal.SIGKILL)
     time.sleep(1000)
 
 
@@ -255,85 +253,19 @@ def claims(
     progress.bound(Claim("\ud800" if surrogate else kind, 1.0))
 
 
-def sends(
-    instance: Any, budget: Budget, seed: int, progress: Progress, *, header: str, body: str
-) -> None:
-    """Report any JSON text as a header, past all checks in this process."""
-    progress.solution(everything_in_one_stage(instance))
-    head, rest = header.encode(), body.encode()
-    channel = progress._channel  # type: ignore[attr-defined]
-    os.write(channel._descriptors.reports, struct.pack("<II", len(head), len(rest)) + head + rest)
-    time.sleep(1000)
-
-
-def sends_deep_document(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
-    progress.solution(everything_in_one_stage(instance))
-    deep = json.loads("[" * 400 + "]" * 400)
-    certificate = replace(largest_work(instance), payload={"node": instance.nodes - 1, "x": deep})
-    progress.bound(certificate)
-
-
-def sends_without_end(
-    instance: Any, budget: Budget, seed: int, progress: Progress, *, announced: int
-) -> None:
-    """Announce a frame of some size, and write more than that as fast as possible."""
-    progress.solution(everything_in_one_stage(instance))
-    descriptor = progress._channel._descriptors.reports  # type: ignore[attr-defined]
-    os.write(descriptor, struct.pack("<II", 2, announced))
-    while True:
-        os.write(descriptor, b"x" * 2**16)
-
-
-def reports_a_million_times(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
-    progress.solution(everything_in_one_stage(instance))
-    for count in range(10**6):
-        progress.bound(Claim("search", float(count)))
-
-
-def lies_about_time(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
-    """Say twice that the job has started, and has ended, and when."""
-    clock = progress._channel._descriptors.clock  # type: ignore[attr-defined]
-    for which in (b"e", b"s", b"e"):
-        os.write(clock, struct.pack("<cdd", which, time.monotonic() + 1000, -1000.0))
-    time.sleep(0.2)
-    progress.solution(everything_in_one_stage(instance))
-
-
-def breaks_the_clock(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
-    os.write(progress._channel._descriptors.clock, b"?")  # type: ignore[attr-defined]
-    progress.solution(everything_in_one_stage(instance))
-    time.sleep(1000)
-
-
 def keeps_in_memory(
     instance: Any, budget: Budget, seed: int, progress: Progress, *, where: str, mebibytes: int
 ) -> None:
-    """Fill memory that no process has mapped, and stay."""
+    """Fill memory, and stay."""
     progress.solution(everything_in_one_stage(instance))
-    block = b"x" * 2**20
-    if where == "memfd":
-        descriptor = os.memfd_create("large")
-        for _ in range(mebibytes):
-            os.write(descriptor, block)
-    elif where == "mapped memfd":
+    if where == "mapped memfd":
         descriptor = os.memfd_create("large")
         os.ftruncate(descriptor, mebibytes * 2**20)
         with mmap.mmap(descriptor, mebibytes * 2**20) as mapped:
             for offset in range(0, len(mapped), 4096):
                 mapped[offset] = 1
-    elif where == "/dev/shm":
-        for number in range(mebibytes):
-            Path(f"/dev/shm/boundmark-test-{os.getpid()}-{number}").write_bytes(block)
-    elif where == "System V":
-        libc = ctypes.CDLL(None)
-        libc.shmat.restype = ctypes.c_void_p
-        for _ in range(mebibytes):
-            segment = libc.shmget(0, ctypes.c_size_t(2**20), 0o1600)
-            address = libc.shmat(segment, None, 0)
-            ctypes.memset(address, 1, 2**20)
-            libc.shmdt(ctypes.c_void_p(address))
     elif where == "forked pages":
-        kept = bytearray(block) * mebibytes
+        kept = bytearray(b"x" * 2**20) * mebibytes
         for _ in range(4):
             if os.fork() == 0:
                 time.sleep(1000)
@@ -341,26 +273,14 @@ def keeps_in_memory(
     time.sleep(float(budget.wall_seconds))
 
 
+def certifies_the_incredible(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+    progress.solution(everything_in_one_stage(instance))
+    progress.bound(replace(largest_work(instance), bound=2**63))
+
+
 def above(pid: int) -> int:
     """Return the number of a process's parent."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def attacks(
-    instance: Any, budget: Budget, seed: int, progress: Progress, *, whom: str, how: int, then: str
-) -> None:
-    """Send a signal to those who supervise this process, and go on."""
-    progress.solution(everything_in_one_stage(instance))
-    sleeping_process(own_session=True)
-    server = os.getppid()
-    guard = above(server)
-    # From above, so that nobody has time to notice.
-    for name, pid in (("guard", guard), ("server", server)):
-        if name in whom:
-            os.kill(pid, how)
-    while then == "print":
-        os.write(1, b"still there\n" * 1000)
-    sleep_for_ever()
 
 
 def breaks_a_constraint(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
@@ -438,14 +358,8 @@ METHODS = (
             prints_garbage,
             reports_from_two_processes,
             claims,
-            sends,
-            sends_deep_document,
-            sends_without_end,
-            reports_a_million_times,
-            lies_about_time,
-            breaks_the_clock,
             keeps_in_memory,
-            attacks,
+            certifies_the_incredible,
             breaks_a_constraint,
             believes_its_objective,
             certifies_falsely,

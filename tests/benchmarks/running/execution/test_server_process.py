@@ -3,78 +3,41 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-
-from boundmark.benchmarks.running.execution import processes
 
 Eventually = Callable[[Callable[[], object]], None]
 Marked = Callable[[str], list[int]]
 
-GUARDED = """
-import subprocess, sys, time
-from boundmark.benchmarks.running.execution.server_process import stand_guard
-stand_guard(int(sys.argv[1]))
-sleep = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
-subprocess.Popen(sleep)
-subprocess.Popen([sys.executable, "-S", "-c", f"import subprocess; subprocess.run({sleep})"],
-                 start_new_session=True)
-time.sleep(1000)
+CLIENT = """
+import sys
+from chains import chain
+from boundmark.benchmarks.running.execution.supervisor import Supervisor
+from boundmark.benchmarks.running.execution.task import Task
+from boundmark.problems.json_documents import canonical_json
+instance = chain(6, 2)
+task = Task(instance.sha256, "pipeline", "hangs-with-grandchildren", 1, {}, 0, 1000.0, 2**30, 1)
+Supervisor("faulty_methods:METHODS").run(task, canonical_json(instance.to_json()).encode())
 """
 
 
-@pytest.fixture
-def guarded(
+def test_nothing_is_left_when_the_client_is_killed(
     monkeypatch: pytest.MonkeyPatch, marked: Marked, eventually: Eventually
-) -> Iterator[tuple[subprocess.Popen[bytes], int, Callable[[], set[int]]]]:
-    """Return a guard, its lifeline, and a function that lists the guard and all below it."""
-    monkeypatch.setenv("MARK", marker := f"guarded-{os.getpid()}-{time.monotonic_ns()}")
-    end, lifeline = os.pipe()
-    guard = subprocess.Popen([sys.executable, "-c", GUARDED, str(end)], pass_fds=[end])
-    os.close(end)
+) -> None:
+    """Neither warm processes nor tasks, in whatever session what they have started is."""
+    monkeypatch.setenv("MARK", marker := f"client-killed-{os.getpid()}-{time.monotonic_ns()}")
+    paths = os.pathsep.join([os.environ["PYTHONPATH"], *sys.path])
+    monkeypatch.setenv("PYTHONPATH", paths)
+    client = subprocess.Popen([sys.executable, "-c", CLIENT])
 
     def below() -> set[int]:
-        return set(marked(marker)) - {os.getpid()}
+        return set(marked(marker)) - {os.getpid(), client.pid}
 
-    # The guard, the server, its child, and another with a child of its own.
-    eventually(lambda: len(below()) == 5)
-    yield guard, lifeline, below
-    for pid in below():
-        os.kill(pid, signal.SIGKILL)
-    guard.wait()
-
-
-def test_nothing_is_left_when_the_server_ends(
-    guarded: tuple[subprocess.Popen[bytes], int, Callable[[], set[int]]],
-) -> None:
-    """Once the guard has ended, all below it has, in whatever session it was."""
-    guard, lifeline, below = guarded
-    (server,) = processes.children(guard.pid)
-    os.kill(server, signal.SIGKILL)
-    assert guard.wait() == 0
-    assert below() == set()
-    os.close(lifeline)
-
-
-def test_nothing_is_left_when_the_client_goes(
-    guarded: tuple[subprocess.Popen[bytes], int, Callable[[], set[int]]],
-) -> None:
-    """Even if the server has been stopped and notices nothing."""
-    guard, lifeline, below = guarded
-    (server,) = processes.children(guard.pid)
-    os.kill(server, signal.SIGSTOP)
-    os.close(lifeline)
-    assert guard.wait() == 0
-    assert below() == set()
-
-
-def test_a_stopped_guard_can_be_done_without(
-    guarded: tuple[subprocess.Popen[bytes], int, Callable[[], set[int]]],
-) -> None:
-    """What it has adopted is found and killed below it."""
-    guard, lifeline, below = guarded
-    os.kill(guard.pid, signal.SIGSTOP)
-    processes.kill_descendants(guard.pid)
-    assert below() == {guard.pid}
-    os.close(lifeline)
+    try:
+        # Two warm processes, the task, and the two that it has started.
+        eventually(lambda: len(below()) == 5)
+    finally:
+        client.send_signal(signal.SIGKILL)
+        client.wait()
+    eventually(lambda: not below())

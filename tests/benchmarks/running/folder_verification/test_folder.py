@@ -8,14 +8,15 @@ from altered_folders import ALTERATIONS, copy_folder, read_rows, write_rows
 from command_line import Boundmark
 from selection import first_now
 
-from boundmark.benchmarks.running.folder_check import check_folder
+from boundmark.benchmarks.running.folder_verification import verify_folder
 
 
 def test_an_honest_folder_is_accepted(finished_run: Path) -> None:
-    """There is one verdict per document, per record of a machine and per row, all of them good."""
-    verdicts = list(check_folder(finished_run))
+    """There is one verdict per document and per row, all of them good."""
+    verdicts = list(verify_folder(finished_run))
     assert [verdict.reason for verdict in verdicts] == [None] * len(verdicts)
-    files = [*finished_run.glob("*/*.json"), finished_run / "environment.json"]
+    folders = ("instances", "solutions", "certificates", "labels")
+    files = [path for name in folders for path in (finished_run / name).glob("*.json")]
     assert len(verdicts) == len(files) + len(read_rows(finished_run))
 
 
@@ -26,7 +27,7 @@ def test_an_alteration_is_noticed(name: str, seed: int, finished_run: Path, tmp_
     copy = tmp_path / "copy"
     copy_folder(finished_run, copy)
     done = ALTERATIONS[name](copy, random.Random(seed))
-    rejected = [verdict for verdict in check_folder(copy) if verdict.reason is not None]
+    rejected = [verdict for verdict in verify_folder(copy) if verdict.reason is not None]
     assert rejected, done
     for verdict in rejected:
         assert verdict.reason is not None

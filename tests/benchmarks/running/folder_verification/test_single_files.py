@@ -7,14 +7,14 @@ import pytest
 from altered_folders import read_rows, write_rows
 from command_line import Boundmark
 
-from boundmark.benchmarks.running.folder_check import check_sources
+from boundmark.benchmarks.running.folder_verification import verify_sources
 from boundmark.datasets import resolve
 from boundmark.problems.dataset import Dataset
 
 
 def test_instances_are_what_they_are_called(finished_run: Path) -> None:
     """One verdict on each of them."""
-    verdicts = list(check_sources(finished_run))
+    verdicts = list(verify_sources(finished_run))
     assert len(verdicts) == read_rows(finished_run)["instance_sha256"].nunique()
     assert {verdict.reason for verdict in verdicts} == {None}
 
@@ -44,7 +44,7 @@ def test_other_names(
     rows = read_rows(out)
     rows = rows[rows["dataset"] == "regal-style"]
     write_rows(out, rows.assign(**{column: value}))
-    verdicts = list(check_sources(out))
+    verdicts = list(verify_sources(out))
     assert verdicts
     for verdict in verdicts:
         assert expected in str(verdict.reason)
@@ -63,7 +63,7 @@ def test_a_data_set_that_raises(
     out = tmp_path / "out"
     shutil.copytree(finished_run, out)
     write_rows(out, read_rows(out).assign(dataset="odd", instance="x"))
-    for verdict in check_sources(out):
+    for verdict in verify_sources(out):
         expected = "it cannot be made again here: data set 'odd' does not load 'x': KeyError: 'x'"
         assert verdict.reason == expected
 
@@ -89,4 +89,4 @@ def test_other_problems(
         f'[[instances]]\ndataset = "{dataset}"\nmembers = ["{member}"]\n{extra}\n'
     )
     boundmark("run", suite, "--out", out, "--quiet")
-    assert [verdict.reason for verdict in check_sources(out)] == [None]
+    assert [verdict.reason for verdict in verify_sources(out)] == [None]

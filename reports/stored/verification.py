@@ -3,7 +3,7 @@
 A check may take minutes and gigabytes. Whatever becomes of a process, the document that it was
 asked about last is rejected, and another process goes on with the rest. Such a process is
 
-    python -P -m boundmark.reports.stored.checking DIR
+    python -P -m boundmark.reports.stored.verification DIR
 
 A request is a line of JSON: the hash of an instance and the name of a document in the results
 folder DIR. The answer is a line, too: why the document is rejected (null if it is accepted), and
@@ -55,7 +55,7 @@ class Verdict:
     is_lasting: bool
 
 
-def check_documents(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Verdict]]:
+def verify_documents(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Verdict]]:
     """Yield the checker's verdict on each solution or certificate, in any order.
 
     As many processes as the machine has cores check them.
@@ -151,7 +151,7 @@ class _Crew:
         return len(pairs)
 
     def _start(self) -> "subprocess.Popen[str]":
-        module = "boundmark.reports.stored.checking"
+        module = "boundmark.reports.stored.verification"
         try:
             process = subprocess.Popen(
                 # Nothing is imported from the folder that people happen to be in.

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from one_row import BOUND, one_row
 
-from boundmark.reports.comparisons import (
+from boundmark.reports.method_statistics import (
     comparisons,
     instance_gaps,
     method_gaps,

@@ -11,11 +11,10 @@ from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.reports.best_known import of_results
 from boundmark.reports.comparison import read_run
 from boundmark.reports.comparison.recorded_run import keep_as_baseline
-from boundmark.reports.query import query_folder
 from boundmark.reports.report import ReportOptions, write_report
-from boundmark.reports.stored import checked_results, checking, file_cache
-from boundmark.reports.stored.checking import Pair, Verdict
+from boundmark.reports.stored import accepted, verification, verified_results
 from boundmark.reports.stored.store import ResultStore, write_document
+from boundmark.reports.stored.verification import Pair, Verdict
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 
@@ -58,9 +57,9 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Pair]:
 
     def check(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Verdict]]:
         asked.extend(pairs)
-        return checking.check_documents(directory, pairs)
+        return verification.verify_documents(directory, pairs)
 
-    monkeypatch.setattr(checked_results, "check_documents", check)
+    monkeypatch.setattr(verified_results, "verify_documents", check)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return asked
 
@@ -109,7 +108,7 @@ def forged(store: ResultStore, add: Callable[..., None]) -> ResultStore:
 
 def test_the_best_that_the_checker_accepts_counts(forged: ResultStore) -> None:
     """False documents fall, one after another, until the best that is left is accepted."""
-    found = checked_results.checked_results(forged)
+    found = verified_results.verified_results(forged)
     by_method = found.results.set_index("method")
     assert by_method["objective"].dropna().to_dict() == {"honest": 9, "worse": 5}
     assert by_method["bound_certified"].dropna().to_dict() == {"honest": 5, "worse": 4}
@@ -131,7 +130,7 @@ def test_all_documents_of_the_best_value_are_checked(
     """Whichever method a table credits with the best cost, it has a solution of that cost."""
     add("honest", solution(5, (0, 1)))
     add("first-by-name", solution(5, (0, 0)))
-    found = checked_results.checked_results(store)
+    found = verified_results.verified_results(store)
     assert found.results.dropna(subset=["objective"])["method"].tolist() == ["honest"]
     assert of_results(found.results)["objective_method"].tolist() == ["honest"]
 
@@ -142,7 +141,7 @@ def test_worse_documents_are_not_checked(
     """A report waits for two documents of an instance, not for all."""
     add("best", solution(5, (0, 1)), certificate(5))
     add("worse", solution(9, (0, 0)), certificate(4))
-    checked_results.checked_results(store)
+    verified_results.verified_results(store)
     assert len(asked) == 2
 
 
@@ -151,11 +150,11 @@ def test_what_was_accepted_is_remembered(
 ) -> None:
     """The second time, also of a copy of the folder, no document is checked."""
     add("best", solution(5, (0, 1)), certificate(5))
-    checked_results.checked_results(store)
+    verified_results.verified_results(store)
     store.directory.rename(tmp_path / "copy")
-    told: list[checked_results.Checks] = []
+    told: list[verified_results.Checks] = []
     copy = ResultStore.open(tmp_path / "copy")
-    found = checked_results.checked_results(copy, on_check=told.append)
+    found = verified_results.verified_results(copy, on_check=told.append)
     assert len(asked) == 2
     assert (found.checks.checked, found.checks.remembered) == (0, 2)
     assert told[-1].remembered == 2
@@ -170,17 +169,17 @@ def test_another_checker_checks_again(
 ) -> None:
     """What a checker accepted says nothing of what another one, say with a defect mended, does."""
     add("best", solution(5, (0, 1)), certificate(5))
-    checked_results.checked_results(store)
-    monkeypatch.setattr(file_cache, "checker_version", lambda: "another")
-    checked_results.checked_results(store)
+    verified_results.verified_results(store)
+    monkeypatch.setattr(accepted, "checker_version", lambda: "another")
+    verified_results.verified_results(store)
     assert len(asked) == 4
 
 
 def test_what_was_rejected_is_checked_again(forged: ResultStore, asked: list[Pair]) -> None:
     """Nothing of a rejection is remembered."""
-    first = checked_results.checked_results(forged).unsupported
+    first = verified_results.verified_results(forged).unsupported
     number = len(asked)
-    again = checked_results.checked_results(forged)
+    again = verified_results.verified_results(forged)
     assert len(asked) == number + 4
     assert sorted(again.unsupported["reason"]) == sorted(first["reason"])
 
@@ -226,23 +225,10 @@ def test_a_draft_enters_no_history(forged: ResultStore, tmp_path: Path) -> None:
     assert not (tmp_path / "history.parquet").exists()
 
 
-def test_comparisons_and_queries_believe_no_more(forged: ResultStore, tmp_path: Path) -> None:
-    """`compare`, `baseline` and `query` see the results that the report sees."""
+def test_comparisons_believe_no_more(forged: ResultStore, tmp_path: Path) -> None:
+    """`compare` and `baseline` see the results that the report sees."""
     run = read_run(forged.directory)
     assert run.tasks["objective"].min() == 5
     assert len(run.unsupported) == 4
     with pytest.raises(StoreError, match="4 costs or bounds without documents that hold"):
         keep_as_baseline([run], tmp_path / "base.parquet")
-    sql = "select min(objective), max(bound_certified) from results"
-    pytest.importorskip("duckdb")
-    answer = query_folder(forged.directory, sql)
-    assert answer.rows == ((5, 5),)
-    assert "2 certified bounds and 2 verified costs left out" in answer.notes[0]
-
-
-def test_queries_see_the_tables_of_a_report_about_forged_rows(forged: ResultStore) -> None:
-    """Both leave out the same, so the report's tables are of these rows."""
-    pytest.importorskip("duckdb")
-    write_report(forged.directory)
-    answer = query_folder(forged.directory, "select objective, bound from certified")
-    assert answer.rows == ((5, 5),)

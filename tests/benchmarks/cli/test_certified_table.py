@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from documented import append, hash_of
 
-from boundmark.benchmarks.cli.tables import print_certified_table
+from boundmark.benchmarks.cli.certified_table import print_certified_table
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.tasks import certified_table
 

@@ -10,9 +10,9 @@ import pytest
 
 from boundmark.bounds import checker
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored import checking
-from boundmark.reports.stored.checking import check_documents
+from boundmark.reports.stored import verification
 from boundmark.reports.stored.store import write_document
+from boundmark.reports.stored.verification import verify_documents
 
 INSTANCE = {
     "format": "boundmark-instance/1",
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_document_gets_its_verdict(folder: Path) -> None:
     """Over several parts and processes, none is left out or asked twice."""
     pairs = stored(folder, 300)
-    found = list(check_documents(folder, pairs))
+    found = list(verify_documents(folder, pairs))
     assert sorted(pair for pair, _ in found) == sorted(pairs)
     right = [pair for pair, verdict in found if verdict.reason is None]
     assert right == [pairs[1]]
@@ -63,19 +63,19 @@ def test_every_document_gets_its_verdict(folder: Path) -> None:
 def test_nothing_to_check_starts_no_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report from what is remembered does not wait for Python to start."""
     monkeypatch.setattr(subprocess, "Popen", None)
-    assert list(check_documents(folder, [])) == []
+    assert list(verify_documents(folder, [])) == []
 
 
 def test_files_that_are_gone_or_changed_are_rejected(folder: Path) -> None:
     """What changed since it was hashed is not accepted for what it was."""
     (pair,) = stored(folder, 2)[1:]
-    ((_, accepted),) = check_documents(folder, [pair])
+    ((_, accepted),) = verify_documents(folder, [pair])
     assert accepted.reason is None
     (folder / pair[1]).write_text("{}")
-    ((_, changed),) = check_documents(folder, [pair])
+    ((_, changed),) = verify_documents(folder, [pair])
     assert changed.reason == "the file is named after a hash that is not its content's"
     (folder / "instances" / f"{pair[0]}.json").unlink()
-    ((_, gone),) = check_documents(folder, [pair])
+    ((_, gone),) = verify_documents(folder, [pair])
     assert gone.reason == "the file cannot be read"
 
 
@@ -83,11 +83,11 @@ def test_a_process_that_dies_takes_one_document_along(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The document that it was asked is rejected with a reason; another process does the rest."""
-    monkeypatch.setattr(checking, "_cores", lambda: 1)
+    monkeypatch.setattr(verification, "_cores", lambda: 1)
     pairs = stored(folder, 8)
     started = []
     start = subprocess.Popen
-    ready = checking.READY
+    ready = verification.READY
 
     def dying(*arguments: Any, **named: Any) -> Any:
         process = start(*arguments, **named)
@@ -95,15 +95,15 @@ def test_a_process_that_dies_takes_one_document_along(
         if len(started) == 1:
             os.kill(process.pid, signal.SIGKILL)
             # It gets no further than to say that it is ready, if so far.
-            monkeypatch.setattr(checking, "READY", "")
+            monkeypatch.setattr(verification, "READY", "")
             process.wait()
             process.stdout.read()
         else:
-            monkeypatch.setattr(checking, "READY", ready)
+            monkeypatch.setattr(verification, "READY", ready)
         return process
 
     monkeypatch.setattr(subprocess, "Popen", dying)
-    found = dict(check_documents(folder, pairs))
+    found = dict(verify_documents(folder, pairs))
     assert len(started) == 2
     assert len(found) == 8
     lost = [pair for pair, verdict in found.items() if "process ended" in str(verdict.reason)]
@@ -116,10 +116,10 @@ def test_a_checker_that_cannot_start_is_told(folder: Path, monkeypatch: pytest.M
     """It does not reject everything instead."""
     monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(StoreError, match="ended with status 1"):
-        list(check_documents(folder, stored(folder, 3)))
+        list(verify_documents(folder, stored(folder, 3)))
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     with pytest.raises(StoreError, match="the checker cannot be started: No such file"):
-        list(check_documents(folder, stored(folder, 3)))
+        list(verify_documents(folder, stored(folder, 3)))
 
 
 def test_who_stops_waiting_ends_the_processes(
@@ -134,7 +134,7 @@ def test_who_stops_waiting_ends_the_processes(
         return started[-1]
 
     monkeypatch.setattr(subprocess, "Popen", listed)
-    verdicts = check_documents(folder, stored(folder, 200))
+    verdicts = verify_documents(folder, stored(folder, 200))
     next(iter(verdicts))
     verdicts.close()  # type: ignore[attr-defined]
     assert started
@@ -152,6 +152,6 @@ def test_a_check_that_fails_rejects(
         raise error
 
     monkeypatch.setattr(checker, "check_solution", check)
-    reason, is_lasting = checking._answer(folder, *pair)
+    reason, is_lasting = verification._answer(folder, *pair)
     assert reason.startswith(f"the checker failed, {type(error).__name__}:")
     assert not is_lasting

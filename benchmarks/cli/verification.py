@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-    from boundmark.reports.stored.checked_results import Checks
+    from boundmark.reports.stored.verified_results import Checks
 
 # Lines on what was left out; the rest is counted.
 MOST_LINES = 10
@@ -59,7 +59,7 @@ def print_left_out(unsupported: "pd.DataFrame") -> None:
     Parameters
     ----------
     unsupported
-        From `checked_results`.
+        From `verified_results`.
     """
     import click
 

@@ -1,8 +1,7 @@
 """A folder's results without what no document supports or the checker rejects.
 
 A row's cost or bound is supported if the document whose hash it states is in the folder, unchanged,
-about the same instance, and states the same value. Each document is read and hashed, or its file is
-as it was when that was last done; see `file_cache`. Whether the document is right, the checker
+about the same instance, and states the same value. Whether the document is right, the checker
 decides.
 
 Anybody can write a document that states a better cost or bound, with its hash for a name. So those
@@ -24,24 +23,14 @@ from functools import cache
 from itertools import chain
 from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from boundmark.problems.files import RefusedFileError, decompressed, open_regular, read_regular
-from boundmark.reports.stored.checking import Pair, check_documents
-from boundmark.reports.stored.file_cache import (
-    USUAL,
-    Accepted,
-    CacheLimits,
-    FileCache,
-    FileState,
-    checked_files,
-    file_state,
-)
+from boundmark.reports.stored.accepted import Accepted
 from boundmark.reports.stored.parquet import as_frame
 from boundmark.reports.stored.schema import TRACES
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verification import Pair, verify_documents
 from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text import count
 
@@ -113,17 +102,13 @@ class SupportedResults:
     unsupported: pd.DataFrame
 
 
-def supported_results(
-    store: ResultStore, *, with_traces: bool = True, remembering: CacheLimits = USUAL
-) -> SupportedResults:
+def supported_results(store: ResultStore, *, with_traces: bool = True) -> SupportedResults:
     """Read a folder's results and leave out the costs and bounds that no document supports.
 
     Parameters
     ----------
     with_traces
         Whether traces are wanted; if not, there are none.
-    remembering
-        What is remembered of files that were read.
 
     Raises
     ------
@@ -132,24 +117,21 @@ def supported_results(
     """
     results, traces = store.results(), store.traces() if with_traces else NO_TRACES
     left_out = [pd.DataFrame(columns=COLUMNS)]
-    with checked_files(store.directory, remembering) as files:
-        reader = _Reader(str(store.directory), files)
-        instance_fault = cache(reader.instance_fault)
-        for resting in RESTING:
-            columns = ("instance_sha256", resting.hash_column, resting.column)
-            have = results[resting.column].notna()
-            known = _is_known(files, resting, *(results.loc[have, name] for name in columns))
-            having = results.loc[have.index[have][~known]]
-            stated = list(zip(*(values_of(having[name]) for name in columns), strict=True))
-            faults = reader.faults(resting, list(dict.fromkeys(stated)))
-            reasons = [instance_fault(one[0]) or faults[one] for one in stated]
-            wrong = having.assign(
-                column=resting.column,
-                value=having[resting.column],
-                reason=pd.Series(reasons, index=having.index, dtype="object"),
-            ).dropna(subset=["reason"])
-            left_out.append(wrong[COLUMNS])
-            traces = leave_out(resting, wrong, results, traces)
+    reader = _Reader(str(store.directory))
+    instance_fault = cache(reader.instance_fault)
+    for resting in RESTING:
+        columns = ("instance_sha256", resting.hash_column, resting.column)
+        having = results[results[resting.column].notna()]
+        stated = list(zip(*(values_of(having[name]) for name in columns), strict=True))
+        faults = reader.faults(resting, list(dict.fromkeys(stated)))
+        reasons = [instance_fault(one[0]) or faults[one] for one in stated]
+        wrong = having.assign(
+            column=resting.column,
+            value=having[resting.column],
+            reason=pd.Series(reasons, index=having.index, dtype="object"),
+        ).dropna(subset=["reason"])
+        left_out.append(wrong[COLUMNS])
+        traces = leave_out(resting, wrong, results, traces)
     return SupportedResults(results, traces, pd.concat(left_out, ignore_index=True))
 
 
@@ -169,24 +151,11 @@ def leave_out(
     return traces[~is_event]
 
 
-def _is_known(
-    files: FileCache,
-    resting: Resting,
-    instances: "pd.Series[str]",
-    digests: "pd.Series[str]",
-    values: "pd.Series[int]",
-) -> npt.NDArray[np.bool_]:
-    """Return which values are known to be supported, without a look into documents."""
-    supported = files.support(resting.folder, digests, instances, values)
-    return supported & files.are_unchanged("instances/" + instances + ".json")
-
-
 @dataclass(frozen=True)
 class _Reader:
-    """Reads those documents of a folder that are not known to be unchanged."""
+    """Reads the documents of a folder."""
 
     root: str
-    files: FileCache
 
     def faults(self, resting: Resting, stated: Sequence[Stated]) -> dict[Stated, str | None]:
         """Return for each statement why no document supports it, None if one does."""
@@ -205,10 +174,7 @@ class _Reader:
             return "instance_sha256 is no hash"
         name = f"instances/{digest}.json"
         content = self._unchanged(name, digest)
-        if isinstance(content, str):
-            return content
-        self.files.remember(name, content[1])
-        return None
+        return content if isinstance(content, str) else None
 
     def _fault(self, resting: Resting, instance: str, digest: object, value: int) -> str | None:
         """Return why a document does not support a value, None if it does."""
@@ -219,14 +185,13 @@ class _Reader:
         if isinstance(content, str):
             return content
         try:
-            document = json.loads(content[0])
+            document = json.loads(content)
         except (ValueError, RecursionError):
             document = None
         if not isinstance(document, dict):
             return f"{name} is no JSON object"
         fields = ("instance_sha256", resting.stated, "payload_sha256")
         about, says, payload = map(document.get, fields)
-        self.files.remember(name, content[1], about, says, payload)
         if about != instance:
             return f"{name} is about another instance"
         if says != value:
@@ -242,24 +207,20 @@ class _Reader:
         if isinstance(content, str):
             return content
         try:
-            found = hashlib.sha256(decompressed(content[0])).hexdigest()
+            found = hashlib.sha256(decompressed(content)).hexdigest()
         except RefusedFileError as error:
             return f"{name} was changed: {error}"
-        if found != digest:
-            return f"{name} was changed"
-        state = content[1]
-        self.files.remember(name, state)
-        return None
+        return None if found == digest else f"{name} was changed"
 
-    def _unchanged(self, name: str, digest: str) -> tuple[bytes, FileState] | str:
-        """Return a file's content and its state before it was read, or why it cannot be used."""
+    def _unchanged(self, name: str, digest: str) -> bytes | str:
+        """Return the content of a file that is called as its hash, or why it cannot be used."""
         found = self._content(name)
-        if isinstance(found, str) or hashlib.sha256(found[0]).hexdigest() == digest:
+        if isinstance(found, str) or hashlib.sha256(found).hexdigest() == digest:
             return found
         return f"{name} was changed"
 
-    def _content(self, name: str) -> tuple[bytes, FileState] | str:
-        """Return a file's content and its state before it was read, or why it cannot be used."""
+    def _content(self, name: str) -> bytes | str:
+        """Return a file's content, or why it cannot be used."""
         try:
             return _content_of(f"{self.root}/{name}")
         except FileNotFoundError:
@@ -268,17 +229,16 @@ class _Reader:
             return f"{name} cannot be read: {error.strerror}"
 
 
-def _content_of(path: str) -> tuple[bytes, FileState]:
+def _content_of(path: str) -> bytes:
     """Return a file's content: of 100,000 small ones, in half the time that file objects take."""
     file = open_regular(path)
     try:
-        state = file_state(os.fstat(file))
         content = os.read(file, READ_AT_A_TIME)
         if len(content) < READ_AT_A_TIME:
-            return content, state
+            return content
     finally:
         os.close(file)
-    return read_regular(path), state
+    return read_regular(path)
 
 
 @dataclass(frozen=True)
@@ -316,7 +276,7 @@ class Checks:
 
 
 @dataclass(frozen=True)
-class CheckedResults(SupportedResults):
+class VerifiedResults(SupportedResults):
     """A folder's rows and traces, without the best costs and bounds that the checker rejects.
 
     Attributes
@@ -332,12 +292,12 @@ def ignore(checks: Checks) -> None:
     """Do nothing with the progress of checks."""
 
 
-def checked_results(
+def verified_results(
     store: ResultStore,
     *,
     with_traces: bool = True,
     on_check: Callable[[Checks], None] = ignore,
-) -> CheckedResults:
+) -> VerifiedResults:
     """Read a folder's results, and leave out what no document supports or the checker rejects.
 
     Of each instance, the checker sees all documents with its best cost and with its best bound; if
@@ -399,7 +359,9 @@ def _wrong_leaders(contenders: pd.DataFrame, checks: "_Checks") -> pd.DataFrame:
     return leading.assign(reason=reasons).dropna(subset=["reason"])
 
 
-def _without(supported: SupportedResults, rejected: pd.DataFrame, checks: Checks) -> CheckedResults:
+def _without(
+    supported: SupportedResults, rejected: pd.DataFrame, checks: Checks
+) -> VerifiedResults:
     results, traces = supported.results, supported.traces
     left_out = [supported.unsupported]
     for resting in RESTING:
@@ -411,7 +373,7 @@ def _without(supported: SupportedResults, rejected: pd.DataFrame, checks: Checks
         )
         left_out.append(wrong[COLUMNS])
         traces = leave_out(resting, wrong, results, traces)
-    return CheckedResults(results, traces, pd.concat(left_out, ignore_index=True), checks)
+    return VerifiedResults(results, traces, pd.concat(left_out, ignore_index=True), checks)
 
 
 def _told(rejected: pd.DataFrame) -> "pd.Series[str]":
@@ -438,7 +400,7 @@ class _Checks:
         self._remembered += len(known)
         # A process that checks several documents about an instance reads it once.
         unknown = sorted(pair for pair in new if pair not in known)
-        for pair, verdict in check_documents(self._directory, unknown):
+        for pair, verdict in verify_documents(self._directory, unknown):
             self._checked += 1
             self._rejected += verdict.reason is not None
             self._reasons[pair] = verdict.reason

@@ -1,5 +1,6 @@
 """Costs and bounds count only with the documents that they rest on."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ import pytest
 from documented import add_instance, append, hash_of
 
 from boundmark.reports.report import write_report
-from boundmark.reports.stored.checked_results import supported_results
-from boundmark.reports.stored.store import ResultStore, write_document
+from boundmark.reports.stored.store import LARGEST_INLINE_PAYLOAD, ResultStore, write_document
+from boundmark.reports.stored.verified_results import supported_results
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 
@@ -102,6 +103,25 @@ def test_what_no_document_supports_is_left_out(
     row = certified.set_index("instance").loc["b"]
     assert row[["objective", "bound", "gap"]].isna().all()
     assert not row["optimal"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"?", gzip.compress(b"[]")])
+def test_a_payload_that_was_changed_supports_nothing(
+    store: ResultStore, make_row: Any, damage: bytes
+) -> None:
+    """Large payloads lie in files of their own, which are read and hashed too."""
+    row = make_row("large", **FOUND)
+    about = {"instance_sha256": row["instance_sha256"]}
+    row["solution_sha256"] = write_document(store.solutions, about | {"objective": 5})
+    payload = {"bound": 4, "payload": [*range(LARGEST_INLINE_PAYLOAD // 4)]}
+    row["certificate_sha256"] = write_document(store.certificates, about | payload)
+    store.append(row, TRACE)
+    assert supported_results(store).unsupported.empty
+    (path,) = store.certificates.glob("*.gz")
+    path.write_bytes(damage)
+    (wrong,) = supported_results(store).unsupported.to_dict("records")
+    assert (wrong["task_id"], wrong["column"]) == ("large", "bound_certified")
+    assert f"{path.name} was changed" in wrong["reason"]
 
 
 def test_a_missing_instance_supports_nothing(store: ResultStore) -> None:
