@@ -18,7 +18,7 @@ from boundmark.benchmarks.cli.solve import (
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.solving.answer import Answer
-    from boundmark.benchmarks.solving.grading import GivenSolution, Robustness
+    from boundmark.benchmarks.solving.grading import GivenSolution
 
 # Exit code beyond those that `solve` has, too; 2 is for mistakes.
 WORSE = 1
@@ -57,19 +57,15 @@ def evaluate(
         print_losses,
         stored_files,
     )
-    from boundmark.benchmarks.solving.grading import bound_plan, graded, robustness, solution_in
+    from boundmark.benchmarks.solving.grading import bound_plan, graded, solution_in
     from boundmark.benchmarks.solving.model import choose
     from boundmark.benchmarks.solving.search import solve
 
     options = request.options()
     _check_options(max_gap, bounds, request.methods)
-    if not noise and baseline is not None:
-        raise click.UsageError("--baseline is given without --noise; expected both.")
-    number = draws_of(noise, draws)
     began = time.monotonic()
     chosen = choose(model, request.parameters, request.problem, request.device, request.dims)
     given = solution_in(solution, chosen)
-    noisy = robustness(given, noise, number, baseline) if noise else None
     files: dict[str, Path] = {}
     if bounds is not None:
         answer = _with_stored_bound(given, bounds, time.monotonic() - began)
@@ -79,8 +75,7 @@ def evaluate(
         answer = graded(found, given)
         files = stored_files(answer, folder, "graded")
     grade = _grade(answer.optimal, answer.gap, max_gap)
-    noise_json = None if noisy is None else _noise_json(noisy)
-    more = {"max_gap": max_gap, "grade": grade, "noise": noise_json}
+    more = {"max_gap": max_gap, "grade": grade}
     print_answers([(answer, files)], as_json=request.as_json, is_wide=request.wide, more=more)
     if not request.as_json:
         print_losses(answer)
@@ -92,36 +87,6 @@ def evaluate(
         click.echo("There is no certified bound, so nothing is known of the gap.", err=True)
         sys.exit(NOTHING_FOUND)
     sys.exit(WORSE if grade == "failed" else 0)
-
-
-def _print_noise(noisy: "Robustness") -> None:
-    """Print a line for each standard deviation of the times."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from boundmark.reports.text import decimal, percent
-
-    click.echo(
-        f"baseline         {noisy.baseline}, {noisy.baseline_cost:,}: led by "
-        f"{percent(noisy.lead)} % without noise"
-    )
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("noise", "cost", "lead %", "5 % to 95 % of draws", "ahead %"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for deviation, lead in noisy.by_deviation.items():
-        table.add_row(
-            f"{deviation:g}", f"x {decimal(lead.cost, 3)}", percent(lead.lead),
-            f"{percent(lead.low)} to {percent(lead.high)}", percent(lead.ahead),
-        )  # fmt: skip
-    Console().print(table)
-
-
-def _noise_json(noisy: "Robustness") -> dict[str, Any]:
-    """Return the same for programs."""
-    from dataclasses import asdict
-
-    rows = [{"noise": noise, **asdict(lead)} for noise, lead in noisy.by_deviation.items()]
-    return {**asdict(noisy), "by_deviation": rows}
 
 
 def _with_stored_bound(given: "GivenSolution", folder: Path, seconds: float) -> "Answer":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boundmark.benchmarks.cli.options import FILE, PATH, SECONDS, ParameterCommand
+from boundmark.benchmarks.cli.options import FILE, PATH, ParameterCommand
 
 if TYPE_CHECKING:
     from boundmark.problems.arrays import IntArray

@@ -227,7 +227,6 @@ def _records(directory: Path, quiet: bool) -> list[str]:
     Only what the checker accepts is told of, whatever the folder held before this run.
     """
     from boundmark.reports.best_known import improvements, of_results, shipped
-    from boundmark.reports.stored.verified_results import verified_results, supported_results
     from boundmark.reports.stored.store import ResultStore
     from boundmark.reports.stored.verified_results import supported_results, verified_results
 

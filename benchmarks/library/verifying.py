@@ -9,7 +9,11 @@ from typing import Any
 import pandas as pd
 
 from boundmark.benchmarks.library.folder import FACTS, Entry, Library
-from boundmark.benchmarks.running.folder_verification.documents import Documents, Verdict, verify_documents
+from boundmark.benchmarks.running.folder_verification.documents import (
+    Documents,
+    Verdict,
+    verify_documents,
+)
 from boundmark.benchmarks.running.folder_verification.folder import check_labels, remember
 from boundmark.benchmarks.solving.answer import GIVEN
 from boundmark.problems.errors import InvalidInputError

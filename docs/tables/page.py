@@ -32,11 +32,11 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.reports.pages.formats import markdown_rows
 from boundmark.reports.pages.page import Group, Section
 from boundmark.reports.problem_report import ProblemReport, ProblemResults
-from boundmark.reports.stored.verified_results import verified_results
 from boundmark.reports.stored.parquet import as_frame
 from boundmark.reports.stored.run_records import read_environments
 from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.stored.verified_results import verified_results
 from boundmark.reports.tables.parameters import with_parameter_columns
 from boundmark.reports.tables.tasks import certified_of_tasks, with_names
 

@@ -18,7 +18,6 @@ from boundmark.problems.placement.instance import (
     PlacementInstance,
 )
 from boundmark.problems.placement.schedule import NAMING, TABLE, PlacementSchedule
-from boundmark.problems.placement.simulation import noisy_makespans
 from boundmark.problems.problem import CostModel, Problem
 
 

@@ -13,9 +13,8 @@ memory.
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -202,22 +201,20 @@ class Work(NamedTuple):
     def begins(
         self,
         sequence: Iterable[int],
-        ticks: Sequence[Any],
-        release: Sequence[Any],
-        latest: Callable[[Any, Any], Any] = max,
-    ) -> list[Any]:
+        ticks: Sequence[int],
+        release: Sequence[int],
+    ) -> list[int]:
         """Return when jobs begin that come one after another, each as early as it can.
 
-        Times may be numbers, or arrays of several draws with `np.maximum` as their latest. No job
-        begins before its release.
+        No job begins before its release.
         """
-        begin, free = list(release), dict[str, Any]()
+        begin, free = list(release), dict[str, int]()
         for job in sequence:
-            begin[job] = reduce(latest, (free.get(use, 0) for use in self.uses[job]), begin[job])
+            begin[job] = max(begin[job], *(free.get(use, 0) for use in self.uses[job]), 0)
             end = begin[job] + ticks[job]
             free.update(dict.fromkeys(self.uses[job], end))
             for other in self.after[job]:
-                begin[other] = latest(begin[other], end)
+                begin[other] = max(begin[other], end)
         return begin
 
     def schedule(self, begin: Sequence[int]) -> PlacementSchedule:

@@ -10,13 +10,10 @@ import heapq
 from bisect import insort
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.noise import FloatArray, Noise
 from boundmark.problems.placement.feasibility import Work
 from boundmark.problems.placement.instance import PlacementInstance
-from boundmark.problems.placement.schedule import PlacementSchedule, moves
+from boundmark.problems.placement.schedule import PlacementSchedule
 
 
 def in_order(
@@ -93,28 +90,3 @@ def list_schedule(
         while running and running[0][0] == now:
             end(heapq.heappop(running)[1])
     return work.schedule(begin)
-
-
-def noisy_makespans(
-    instance: PlacementInstance, schedule: PlacementSchedule, noise: Noise
-) -> FloatArray:
-    """Return the makespan of a feasible schedule in each draw, shape (draws,).
-
-    Devices stay, and so do the orders in which each device runs operators, sends and receives.
-    Everything starts as soon as what it waits for has ended. An operator has a factor for each
-    device, a tensor one for all its transfers. Memory is not looked at.
-    """
-    graph, random = instance.graph, noise.generator()
-    ticks = np.empty((noise.draws, graph.nodes + len(schedule.transfers)))
-    for device in range(graph.devices):
-        factors = noise.factors(random, graph.nodes)
-        here = np.flatnonzero(schedule.devices == device)
-        ticks[:, here] = graph.duration[here, device] * factors[:, here]
-    tensors, _, starts = schedule.transfers.T
-    *_, moving = moves(graph, schedule, instance.transfers)
-    ticks[:, graph.nodes :] = moving * noise.factors(random, len(graph.size))[:, tensors]
-    work, columns = Work.of(graph, schedule.devices, instance.transfers), list(ticks.T)
-    jobs = work.sequence([*schedule.starts.tolist(), *starts.tolist()])
-    begin = work.begins(jobs, columns, [0.0] * len(columns), np.maximum)
-    ends = [start + length for start, length in zip(begin, columns, strict=True)]
-    return np.asarray(np.max(ends[: graph.nodes], axis=0))

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from altered_folders import copy_folder, read_rows, write_rows
 
-from boundmark.benchmarks.running.folder_verification import verify_folder
 from boundmark.benchmarks.measuring.tool_profiles import read_events
+from boundmark.benchmarks.running.folder_verification import verify_folder
 from boundmark.benchmarks.running.suite_file import load_collection
 from boundmark.benchmarks.solving.own_method import find_method
 from boundmark.benchmarks.solving.solution_file import read_solution_file

@@ -34,9 +34,9 @@ sys.path.insert(0, str(SUPPORT))
 from chains import chain  # noqa: E402
 from fault_table import FAULTS, MIB  # noqa: E402
 
-from boundmark.benchmarks.running.folder_verification import verify_folder  # noqa: E402
 from boundmark.benchmarks.running.execution import processes  # noqa: E402
 from boundmark.benchmarks.running.execution.task import Task  # noqa: E402
+from boundmark.benchmarks.running.folder_verification import verify_folder  # noqa: E402
 from boundmark.reports.stored.store import ResultStore  # noqa: E402
 
 MARK = "BOUNDMARK_CAMPAIGN"

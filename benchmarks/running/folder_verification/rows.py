@@ -12,13 +12,13 @@ from typing import Any, get_args
 
 import pandas as pd
 
+from boundmark.benchmarks.running.execution.task import Task, producer_of
 from boundmark.benchmarks.running.folder_verification.documents import (
     DIGEST,
     Documents,
     Shelf,
     VerifiedFind,
 )
-from boundmark.benchmarks.running.execution.task import Task, producer_of
 from boundmark.problems.method import Kind
 
 # A hash in quotes fits.

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from documented import append, hash_of, made_up_documents_accepted
 
-from boundmark.benchmarks.cli import main
+from boundmark.benchmarks.cli.group import main
 from boundmark.reports.stored.store import ResultStore
 
 
