@@ -3,7 +3,7 @@
 import numpy as np
 
 from boundmark.bounds.pipeline import PACKING
-from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.bounds.pipeline.weights.packing_search import Refuter
 from boundmark.bounds.pipeline.weights.pool import Front, unit_of
 from boundmark.bounds.pipeline.weights.tensors import Tensors

@@ -3,8 +3,8 @@
 import json
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.prefix_bound.attempt import KIND, Attempt, Context
-from boundmark.bounds.pipeline.prefix_bound.method import Greedy
+from boundmark.bounds.pipeline.prefixes.attempt import KIND, Attempt, Context
+from boundmark.bounds.pipeline.prefixes.prefix_bound import Greedy
 from boundmark.datasets.pipeline.cells import load
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget

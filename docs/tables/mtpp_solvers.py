@@ -13,7 +13,7 @@ from pathlib import Path
 from boundmark.bounds.mip import PRESOLVERS, SOLVERS
 from boundmark.bounds.mip.linear_model import LinearModel
 from boundmark.bounds.mip.solving import Search
-from boundmark.bounds.pipeline.trees.integer_programs import (
+from boundmark.bounds.pipeline.paper.integer_programs import (
     bottleneck_model,
     exact_columns,
     exact_model,
