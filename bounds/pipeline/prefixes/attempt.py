@@ -18,13 +18,7 @@ from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.leaf import TERM_BYTES, WeighedRow, add_up
 from boundmark.bounds.checker.pipeline.leaf import Program as CheckedProgram
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline.prefixes.prefix_weights import (
-    Closure,
-    Prefixes,
-    Step,
-    Weights,
-    scaled,
-)
+from boundmark.bounds.pipeline.prefixes.prefix_weights import Prefixes, Step, Weights
 from boundmark.bounds.pipeline.prefixes.relaxation import (
     TREE_FAMILIES,
     FloatArray,
@@ -33,7 +27,7 @@ from boundmark.bounds.pipeline.prefixes.relaxation import (
     refuse_more_than,
 )
 from boundmark.bounds.pipeline.prefixes.search import Leaf, Objective, Program, Search
-from boundmark.bounds.pipeline.prefixes.windows import SHARE_UNITS, Windows
+from boundmark.bounds.pipeline.prefixes.windows import SHARE_UNITS, Closure, Windows, scaled
 from boundmark.problems.arrays import frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -245,7 +239,7 @@ class Attempt:
         clearly = 1e-3
         search = self._search(superblocks, windows, "cost")
         for _ in range(branchings + 1):
-            if search.optimum * self.threshold > self.threshold + clearly:
+            if search.optimum > self.threshold + clearly:
                 break
             leaf = search.worst
             if leaf is not None and leaf.point is not None and leaf.point.y is not None:
@@ -271,7 +265,8 @@ class Attempt:
     def _search(self, superblocks: Superblocks, windows: Windows, objective: Objective) -> Search:
         context = self._context
         graph, budget = context.instance.graph, context.budget
-        program = Program(graph, self.threshold, superblocks, windows, objective, budget.threads)
+        amounts, threads = np.array(self._shares), budget.threads
+        program = Program(graph, self.threshold, superblocks, windows, objective, amounts, threads)
         return Search(graph, context.closure, program, windows, budget)
 
     def _learn_without_search(self, step: Step) -> bool:
@@ -283,12 +278,9 @@ class Attempt:
         rows, merged = self._rows(superblocks, step), superblocks.merged.tolist()
         limit, nodes, effort = self._no_limit(step), list[Any](), Effort()
         pick = max if step.side == "upper" else min
-        waiting = [search.root]
-        while waiting:
-            leaf = waiting.pop()
+        for leaf in search.walk():
             if leaf.children is not None:
                 nodes.append(list(leaf.branching or ()))
-                waiting += leaf.children[::-1]
                 continue
             windows = leaf.windows.first.tolist(), leaf.windows.last.tolist()
             found = self._limit_of(leaf, search, CheckedProgram(merged, windows), rows, step)

@@ -8,30 +8,19 @@ bounds. When all leaves are above t, a larger t comes next. The tree stays: shar
 and a leaf is solved again only when it is the worst one.
 """
 
-import heapq
-import itertools
-import math
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import Any
-
-import numpy as np
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.flows.fractional_load import ShareTable, Tables, table_in_time
 from boundmark.bounds.pipeline.prefixes.relaxation import (
     TREE_FAMILIES,
-    Multipliers,
-    Point,
-    Relaxation,
     refuse_more_than,
-    relax,
     single_stages,
-    solve,
-    whole_multipliers,
 )
-from boundmark.bounds.pipeline.prefixes.windows import Windows, branch, share_windows, shares
-from boundmark.problems.arrays import IntArray
+from boundmark.bounds.pipeline.prefixes.search import Program, Search
+from boundmark.bounds.pipeline.prefixes.windows import Closure, OutOfTimeError, shares
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
@@ -40,9 +29,6 @@ KIND = "mip-tree/1"
 
 # Nodes and stages: the programs of larger instances are out of reach, and so are their shares.
 LARGEST_GRAPH = 2**12
-
-# A column within this of 0 or 1 is as good as fixed.
-FRACTIONAL = 1e-4
 
 
 def run(
@@ -66,233 +52,149 @@ def run(
     table = tables(instance.graph, budget)
     best = Best.before(instance, progress)
     table.report(instance, "mip-tree", best, budget)
-    _raise_bound(Tree(instance, table, budget), best)
+    if not best.is_proven:
+        # Of a large graph, the closure takes part of a second.
+        with suppress(OutOfTimeError):
+            Tree(instance, table, budget, best).raise_bound()
 
 
-def choose_branching(
-    amounts: IntArray, windows: Windows, relaxation: Relaxation, point: Point
-) -> tuple[int, int] | None:
-    """Return the node and stage to branch on; None if everything is decided.
-
-    It is a node with a large share whose stage is far from decided.
-    """
-    is_open = relaxation.y >= 0
-    # Those that are not open are fixed by their windows.
-    y = (np.arange(relaxation.y.shape[1]) >= windows.last[:, None]).astype(np.float64)
-    y[is_open] = point.columns[relaxation.y[is_open]]
-    undecided = np.minimum(y, 1 - y)
-    if undecided.max() < FRACTIONAL:
-        return None
-    best = int(np.argmax(undecided * amounts[:, None]))
-    if undecided.flat[best] < FRACTIONAL:
-        # No node with a share is undecided.
-        best = int(undecided.argmax())
-    node, stage = divmod(best, y.shape[1])
-    return node, stage
-
-
-@dataclass(eq=False)
-class Node:
-    """A node of the tree: a leaf until it is branched on."""
-
-    windows: Windows
-    threshold: int
-    optimum: float
-    multipliers: Multipliers
-    choice: tuple[int, int] | None
-    children: "tuple[Node, Node] | None" = None
-
-
-@dataclass(eq=False)
 class Tree:
-    """A tree at a threshold.
+    """A tree over the stages of all nodes, at thresholds that rise.
 
     Attributes
     ----------
-    amounts
-        Shares at this threshold.
-    root
-        None until the tree is started.
-    leaves
-        Heap of (optimum, tie-break, leaf).
+    threshold
+        What stages cost at most.
+    seconds
+        What the slowest check took.
+    is_too_large
+        Whether the tree has grown beyond what the checker checks.
     """
 
-    instance: PipelineInstance
-    table: ShareTable
-    budget: Budget
-    threshold: int = 0
-    amounts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    root: Node | None = None
-    leaves: list[tuple[float, int, Node]] = field(default_factory=list)
-    ticket: "itertools.count[int]" = field(default_factory=itertools.count)
-
-    def start(self, threshold: int) -> bool:
-        """Solve the root at a threshold; return False if that took too long or is not possible."""
-        amounts = shares(self.table, threshold)
-        if amounts is None:
-            return False
-        root = self._solved(self._root_windows(amounts), threshold, amounts)
-        if root is None:
-            return False
-        self.root, self.threshold, self.amounts = root, threshold, amounts
-        self.leaves = []
-        self._push(root)
-        return True
-
-    def raise_threshold(self, threshold: int) -> bool:
-        """Keep the tree and go on at a larger threshold; return False if that is not possible."""
-        amounts = shares(self.table, threshold)
-        if amounts is None or self.root is None:
-            return False
-        self.threshold, self.amounts = threshold, amounts
-        waiting = [(self.root, self._root_windows(amounts))]
-        while waiting:
-            node, own = waiting.pop()
-            node.windows = own
-            if node.children is not None and node.choice is not None:
-                earlier, later = branch(self.instance.graph.dag, own, *node.choice)
-                waiting += [(node.children[0], earlier), (node.children[1], later)]
-            elif node.optimum == np.inf and own.are_possible:
-                # Its windows are wider again, so its bound is lost.
-                node.optimum = 0.0
-        self.leaves = [(leaf.optimum, next(self.ticket), leaf) for _, _, leaf in self.leaves]
-        heapq.heapify(self.leaves)
-        return True
+    def __init__(
+        self, instance: PipelineInstance, table: ShareTable, budget: Budget, best: Best
+    ) -> None:
+        self._instance, self._table, self._budget, self._best = instance, table, budget, best
+        self._closure = Closure.of(instance.graph.dag, budget)
+        self._search: Search | None = None
+        self.threshold, self.seconds, self.is_too_large = 0, 0.0, False
 
     @property
     def optimum(self) -> float:
         """The least of the leaves' optima, in floating point."""
-        return self.leaves[0][0] if self.leaves else np.inf
+        return 0.0 if self._search is None else self._search.optimum
 
-    @property
-    def bound(self) -> float:
-        """The bound on OPT that the leaves prove, in floating point."""
-        return min(self.optimum, self.threshold + 1)
+    def raise_bound(self) -> None:
+        """Report the tree's bounds at rising thresholds."""
+        best, budget = self._best, self._budget
+        # Distance of the next target from what has been refuted, as a part of it; it doubles up to
+        # the largest. Shares far above what can be refuted are weak, and each new target has the
+        # worst leaves solved again, so steps begin small.
+        step, largest_step = 0.0005, 0.016
+        slowest, next_report = 0.0, next_report_at(budget.spent(), 0.0)
+        with suppress(OutOfTimeError):
+            is_open = self._go_to(best.proven)
+            # Time is kept for one more step and the last certificate.
+            while (
+                is_open
+                and not self.is_too_large
+                and not best.is_proven
+                and budget.remaining() > 2.5 * slowest + 5 * self.seconds
+            ):
+                began = budget.spent()
+                if self.optimum > self.threshold:
+                    self.report(self.threshold)
+                    # Half of what the worst leaf has to spare: at larger thresholds it has less.
+                    farther = int(min(self.optimum / 2 - self.threshold / 2, self.threshold))
+                    target = self.threshold + max(1, int(step * self.threshold), farther)
+                    step = min(2 * step, largest_step)
+                    is_open = self._go_to(min(target, max(self.threshold + 1, best.objective - 1)))
+                elif best.proven > self.threshold:
+                    # Another method has proven more.
+                    is_open = self._go_to(best.proven)
+                else:
+                    assert self._search is not None
+                    is_open = self._search.grow()
+                if budget.spent() > next_report:
+                    self.report(self.threshold)
+                    next_report = next_report_at(budget.spent(), self.seconds)
+                slowest = max(slowest, budget.spent() - began)
+        self.report(self.threshold)
+        self._refute_less()
 
-    def grow(self) -> bool:
-        """Branch on the worst leaf, or solve it again if its solution is of an older threshold.
-
-        If the worst leaf is decided, the bound can still gain: leaves of an older threshold prove
-        less now than they did, and are solved again.
-
-        Returns
-        -------
-        False if nothing can be improved on, or the time is up.
-        """
-        entry = self.leaves[0]
-        if entry[2].choice is None:
-            older = (entry for entry in self.leaves if entry[2].threshold < self.threshold)
-            entry = next(older, entry)
-        leaf = entry[2]
-        if leaf.threshold < self.threshold:
-            again = self._solved(leaf.windows, self.threshold, self.amounts)
-            if again is None:
-                return False
-            self.leaves.remove(entry)
-            heapq.heapify(self.leaves)
-            leaf.threshold, leaf.optimum = again.threshold, again.optimum
-            leaf.multipliers, leaf.choice = again.multipliers, again.choice
-            self._push(leaf)
-            return True
-        if leaf.choice is None:
+    def _go_to(self, threshold: float) -> bool:
+        """Keep the tree and go on at a threshold; return False if shares refute it."""
+        instance, budget = self._instance, self._budget
+        threshold = int(threshold)
+        amounts = shares(self._table, threshold)
+        if amounts is None:
             return False
-        first, second = (
-            self._solved(side, self.threshold, self.amounts)
-            for side in branch(self.instance.graph.dag, leaf.windows, *leaf.choice)
+        if budget.is_spent():
+            # To set up a program of thousands of nodes takes a second.
+            raise OutOfTimeError
+        windows = self._closure.share_windows(amounts, instance.k)
+        stages = single_stages(instance.k)
+        program = Program(
+            instance.graph, threshold, stages, windows, "cost", amounts, budget.threads
         )
-        if first is None or second is None:
-            return False
-        heapq.heappop(self.leaves)
-        leaf.children, leaf.multipliers = (first, second), {}
-        self._push(first)
-        self._push(second)
+        if self._search is None:
+            self._search = Search(instance.graph, self._closure, program, windows, budget)
+        else:
+            self._search.go_on(program, windows)
+        self.threshold = threshold
         return True
 
-    def payload(self, threshold: int) -> dict[str, Any] | None:
+    def report(self, threshold: int) -> int:
+        """Check and report the tree's bound at a threshold, in exact arithmetic.
+
+        Return 0 if it cannot be better, or if there is too little time: turns of other methods may
+        have used up what was kept for a check.
+        """
+        best, budget, instance = self._best, self._budget, self._instance
+        known = min(self.optimum, threshold + 1) if threshold == self.threshold else threshold + 1
+        if known <= best.proven or budget.remaining() < self.seconds:
+            return 0
+        began, payload = budget.spent(), self._payload(threshold)
+        if payload is None:
+            return 0
+        try:
+            unproven = Certificate.of(instance, KIND, 0, payload, "mip-tree")
+            bound = checker.check_certificate(instance.to_json(), unproven.to_json())
+        except checker.TooLarge:
+            self.is_too_large = True
+            return 0
+        self.seconds = max(self.seconds, budget.spent() - began)
+        best.bound(Certificate.of(instance, KIND, bound, payload, "mip-tree"))
+        return bound
+
+    def _payload(self, threshold: int) -> dict[str, Any] | None:
         """Return the certificate's payload; None if the time is up before.
 
         The multipliers are valid for any threshold; they prove less at larger ones.
         """
-        flows = self.table.flows_in_time(threshold, self.budget)
-        if flows is None:
+        flows = self._table.flows_in_time(threshold, self._budget)
+        if flows is None or self._search is None:
             return None
         nodes: list[Any] = []
-        waiting = [] if self.root is None else [self.root]
-        while waiting:
-            node = waiting.pop()
-            if node.children is None:
-                nodes.append({name: node.multipliers.get(name, []) for name in TREE_FAMILIES})
+        for leaf in self._search.walk():
+            if leaf.children is None:
+                found = self._search.multipliers(leaf)
+                nodes.append({name: found.get(name, []) for name in TREE_FAMILIES})
             else:
-                nodes.append(list(node.choice or ()))
-                waiting += [node.children[1], node.children[0]]
+                nodes.append(list(leaf.branching or ()))
         return {"threshold": threshold, "flows": flows, "nodes": nodes}
 
-    def _root_windows(self, amounts: IntArray) -> Windows:
-        return share_windows(self.instance.graph.dag, amounts, self.instance.k)
-
-    def _push(self, node: Node) -> None:
-        heapq.heappush(self.leaves, (node.optimum, next(self.ticket), node))
-
-    def _solved(self, windows: Windows, threshold: int, amounts: IntArray) -> Node | None:
-        """Return a leaf with its relaxation solved; None if the time is up before."""
-        if not windows.are_possible:
-            return Node(windows, threshold, np.inf, {}, None)
-        # To set up a program of thousands of nodes takes a second, however little time it has then.
-        if self.budget.is_spent():
-            return None
-        instance, budget = self.instance, self.budget
-        relaxation = relax(instance.graph, single_stages(instance.k), amounts, windows)
-        # Price of excess shares: large enough to refute an impossible leaf.
-        price = 100 * (threshold + 1)
-        # From these ticks on, the solver sees costs in units of the threshold. Smaller ones stay
-        # unscaled, which keeps the results of earlier versions.
-        unit = float(threshold) if threshold >= 2**32 else 1.0
-        point = solve(relaxation, price, budget.remaining(), budget.threads, unit=unit)
-        if point is None:
-            return None
-        # Multipliers are rounded to multiples of 1 / 2^24.
-        multipliers = whole_multipliers(relaxation, point.multipliers * 2**24)
-        choice = choose_branching(amounts, windows, relaxation, point)
-        return Node(windows, threshold, point.optimum, multipliers, choice)
-
-
-def _raise_bound(tree: Tree, best: Best) -> None:
-    """Report the bounds of a tree at rising thresholds."""
-    report = _Report(tree, best)
-    refuted = _refute_by_root(tree, report)
-    # Distance of the first target from what has been refuted, as a part of it; it doubles up to the
-    # largest. Shares far above what can be refuted are weak, and each new target has the worst
-    # leaves solved again, so steps begin small.
-    step, largest_step = 0.0005, 0.016
-    if best.is_proven or not tree.start(_next_target(refuted, step, best)):
-        return
-    budget, slowest = tree.budget, 0.0
-    next_report = next_report_at(budget.spent(), report.seconds)
-    # Time is kept for one more step and the last certificate. The last tree is checked at lower
-    # thresholds, too, by bisection.
-    while (
-        not report.is_too_large
-        and not best.is_proven
-        and budget.remaining() > 2.5 * slowest + 5 * report.seconds
-    ):
-        began = budget.spent()
-        if tree.bound > tree.threshold:
-            report.at(tree.threshold)
-            step = min(2 * step, largest_step)
-            if not tree.raise_threshold(_next_target(tree.threshold, step, best)):
-                break
-        elif best.proven > tree.threshold:
-            # Another method has proven more.
-            if not tree.raise_threshold(_next_target(best.proven - 1, step, best)):
-                break
-        elif not tree.grow():
-            break
-        if budget.spent() > next_report:
-            report.at(tree.threshold)
-            next_report = next_report_at(budget.spent(), report.seconds)
-        slowest = max(slowest, budget.spent() - began)
-    report.at(tree.threshold)
-    _refute_less(tree, report)
+    def _refute_less(self) -> None:
+        """Bisect for the largest threshold below the tree's that its leaves refute, and report."""
+        low, high = self._best.proven - 1, self.threshold
+        while (
+            high - low > 1 and not self.is_too_large and self._budget.remaining() > 2 * self.seconds
+        ):
+            threshold = (low + high) // 2
+            if self.report(threshold) > threshold:
+                low = threshold
+            else:
+                high = threshold
 
 
 def next_report_at(spent: float, check: float) -> float:
@@ -302,93 +204,3 @@ def next_report_at(spent: float, check: float) -> float:
     early what it is worth, also where it only has short turns of a long time (see `certify`).
     """
     return spent + max(0.25 * spent, 10 * check)
-
-
-def _refute_by_root(tree: Tree, report: "_Report") -> int:
-    """Estimate the largest threshold that the root alone refutes.
-
-    By how much its optimum is above the threshold falls as the threshold rises, and steeply at
-    first: shares that fill all stages leave little freedom. The secant method finds where it is 0.
-    """
-    trials, precision = 6, 0.0005
-    threshold = report.best.proven
-    refuted, above = threshold - 1, 0.0
-    stands, below = 0, 0.0
-    for _ in range(trials):
-        if not tree.start(threshold):
-            break
-        report.at(threshold)
-        excess = min(tree.optimum, 2.0 * threshold) - threshold
-        if excess > 0:
-            refuted, above = threshold, excess
-        else:
-            stands, below = threshold, excess
-        width = stands - refuted
-        if not stands:
-            threshold += max(1, math.floor(above / 2))
-        elif width <= max(1, precision * stands):
-            break
-        else:
-            step = math.floor(width * above / (above - below))
-            threshold = refuted + min(max(1, step), width - 1)
-    return refuted
-
-
-def _refute_less(tree: Tree, report: "_Report") -> None:
-    """Bisect for the largest threshold below the tree's that its leaves refute, and report it."""
-    low, high = report.best.proven - 1, tree.threshold
-    while (
-        high - low > 1 and not report.is_too_large and tree.budget.remaining() > 2 * report.seconds
-    ):
-        threshold = (low + high) // 2
-        if report.at(threshold) > threshold:
-            low = threshold
-        else:
-            high = threshold
-
-
-def _next_target(refuted: int, step: float, best: Best) -> int:
-    """Return the next threshold, below the cost of the best partition."""
-    return int(min(refuted + max(1, int(step * refuted)), max(refuted + 1, best.objective - 1)))
-
-
-@dataclass
-class _Report:
-    """Reporter of a tree's bounds, checked in exact arithmetic.
-
-    Attributes
-    ----------
-    seconds
-        What the slowest check took.
-    is_too_large
-        Whether the tree has grown beyond what the checker checks.
-    """
-
-    tree: Tree
-    best: Best
-    seconds: float = 0.0
-    is_too_large: bool = False
-
-    def at(self, threshold: int) -> int:
-        """Check and report the tree's bound at a threshold.
-
-        Return 0 if it cannot be better, or if there is too little time: turns of other methods may
-        have used up what was kept for a check.
-        """
-        tree, best = self.tree, self.best
-        if (tree.bound if threshold == tree.threshold else threshold + 1) <= best.proven:
-            return 0
-        if tree.budget.remaining() < self.seconds:
-            return 0
-        began, payload = tree.budget.spent(), tree.payload(threshold)
-        if payload is None:
-            return 0
-        try:
-            unproven = Certificate.of(tree.instance, KIND, 0, payload, "mip-tree")
-            bound = checker.check_certificate(tree.instance.to_json(), unproven.to_json())
-        except checker.TooLarge:
-            self.is_too_large = True
-            return 0
-        self.seconds = max(self.seconds, tree.budget.spent() - began)
-        best.bound(Certificate.of(tree.instance, KIND, bound, payload, "mip-tree"))
-        return bound

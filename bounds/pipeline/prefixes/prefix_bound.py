@@ -25,14 +25,13 @@ from boundmark.bounds.pipeline.prefixes.attempt import (
     Attempt,
     Context,
 )
-from boundmark.bounds.pipeline.prefixes.prefix_weights import OutOfTimeError, scaled
 from boundmark.bounds.pipeline.prefixes.relaxation import (
     PrefixWeights,
     Superblocks,
     refuse_more_than,
 )
 from boundmark.bounds.pipeline.prefixes.search import Program, Search
-from boundmark.bounds.pipeline.prefixes.windows import SHARE_UNITS, Windows
+from boundmark.bounds.pipeline.prefixes.windows import SHARE_UNITS, OutOfTimeError, Windows, scaled
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
@@ -340,7 +339,14 @@ class Greedy:
         superblocks = Superblocks(merged, is_costed, prefixes=anything)
         threads = context.budget.threads
         program = Program(
-            graph, max(self.threshold, 1), superblocks, windows, "upper", threads, self.price
+            graph,
+            max(self.threshold, 1),
+            superblocks,
+            windows,
+            "upper",
+            weights,
+            threads,
+            self.price,
         )
         return Search(graph, context.closure, program, windows, context.budget)
 

@@ -7,18 +7,14 @@ it. If no tensor takes more than its transfer, a stage still weighs at most its 
 to its nodes from elsewhere came with tensors that enter it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from boundmark.bounds.pipeline.prefixes.relaxation import PrefixWeights, Superblocks
-from boundmark.bounds.pipeline.prefixes.windows import SHARE_UNITS, Windows
+from boundmark.bounds.pipeline.prefixes.windows import Closure, Windows, scaled
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.dag import Dag
-from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 
@@ -63,82 +59,6 @@ class Weights:
         used = np.flatnonzero(self.moves)
         pairs: list[int] = np.stack([used, self.moves[used]], axis=1).ravel().tolist()
         return pairs
-
-
-def scaled(ticks: IntArray, threshold: int) -> IntArray:
-    """Return ticks as parts of a threshold, in units of 1 / SHARE_UNITS, rounded down."""
-    result: IntArray = (ticks.astype(object) * SHARE_UNITS // max(threshold, 1)).astype(np.int64)
-    return result
-
-
-class OutOfTimeError(Exception):
-    """The time is up before the end of a program, or of sums over the graph."""
-
-
-@dataclass(frozen=True, eq=False)
-class Closure:
-    """The reflexive and transitive closure of a graph: part of a second for large ones.
-
-    Attributes
-    ----------
-    before
-        Whether the row's node is the column's, or depends on it, shape (n, n).
-    rows_at_a_time
-        Rows taken together in products, which convert them to eight times their size.
-    budget
-        The clock that is looked at between such rows; none if it is None.
-    """
-
-    before: npt.NDArray[np.bool_]
-    rows_at_a_time: int = 1024
-    budget: Budget | None = None
-
-    @classmethod
-    def of(cls, dag: Dag, budget: Budget | None = None, rows_at_a_time: int = 1024) -> "Closure":
-        """Return the closure of a graph.
-
-        Raises
-        ------
-        OutOfTimeError
-            If the budget ends first.
-        """
-        before = np.eye(dag.nodes, dtype=np.bool_)
-        closure = cls(before, rows_at_a_time, budget)
-        order = dag.topological_order
-        for rows in closure._rows():
-            for node in order[rows].tolist():
-                before[node] |= before[dag.producers_of(node)].any(axis=0)
-        return closure
-
-    def weights_before(self, weights: IntArray) -> IntArray:
-        """Return the weight of each node with all that it depends on, shape (n,)."""
-        return np.concatenate([self.before[rows] @ weights for rows in self._rows()])
-
-    def weights_after(self, weights: IntArray) -> IntArray:
-        """Return the weight of each node with all that depends on it, shape (n,)."""
-        total = np.zeros(len(weights), dtype=np.int64)
-        for rows in self._rows():
-            total += weights[rows] @ self.before[rows]
-        return total
-
-    def _rows(self) -> Iterator[slice]:
-        """Yield slices of all rows, as long as there is time."""
-        for first in range(0, len(self.before), self.rows_at_a_time):
-            if self.budget is not None and self.budget.is_spent():
-                raise OutOfTimeError
-            yield slice(first, first + self.rows_at_a_time)
-
-    def branch(self, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:
-        """Return the windows if the node is in `stage` or earlier, and if it is later.
-
-        The windows given respect the edges already, so only what the node depends on, or what
-        depends on it, can change.
-        """
-        last, first = windows.last.copy(), windows.first.copy()
-        earlier, later = self.before[node], self.before[:, node]
-        last[earlier] = np.minimum(last[earlier], stage)
-        first[later] = np.maximum(first[later], stage + 1)
-        return Windows(windows.first, last), Windows(first, windows.last)
 
 
 Side = Literal["upper", "lower"]

@@ -17,9 +17,8 @@ stage. With x(v, b) = y(v, b) - y(v, b - 1), all rows are "at least":
     at_most   -weights y(., b) >= -at_most[b]             the same
 
 Non-negative multipliers of these rows prove a bound on z, optimal ones or not: the checker adds up
-the rows and minimises the sum over the box. So an interior point serves as well as a vertex.
-The column s exists for the solver only: with it, the program is always feasible, and multipliers
-exist.
+the rows and minimises the sum over the box. The column s exists for the solver only: with it, the
+program of all stages is always feasible, and multipliers exist.
 """
 
 from dataclasses import dataclass
@@ -27,9 +26,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, diags_array
 
-from boundmark.bounds.mip.highs import highs_solver
 from boundmark.bounds.pipeline.prefixes.windows import SHARE_UNITS, Windows
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import UnsupportedError
@@ -263,76 +260,6 @@ def _add_prefix_rows(rows: _Rows, prefixes: PrefixWeights) -> None:
         added = rows.new(family, b, lower=sign * bounds / SHARE_UNITS)
         amounts = np.tile(sign * prefixes.weights[v] / SHARE_UNITS, len(b))
         rows.add_y(added.repeat(len(v)), np.tile(v, len(b)), b.repeat(len(v)), amounts)
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """The solver's answer: the optimum, values of the columns, multipliers of the rows."""
-
-    optimum: float
-    columns: FloatArray
-    multipliers: FloatArray
-
-
-def solve(
-    relaxation: Relaxation,
-    price: float,
-    seconds: float,
-    threads: int,
-    unit: float = 1.0,
-) -> Point | None:
-    """Return a nearly optimal point; None if the time was too short.
-
-    Nothing here has to be exact: the certificate is made from the multipliers, whatever they are.
-
-    Parameters
-    ----------
-    unit
-        Ticks by which costs are divided for the solver, which answers strangely if they are 10^8.
-
-    Raises
-    ------
-    UnsupportedError
-        If HiGHS is not installed.
-    """
-    matrix = csr_matrix(
-        (relaxation.values, (relaxation.rows, relaxation.columns)),
-        shape=(len(relaxation.lower), len(relaxation.upper)),
-    )
-    # Rows of costs and of overflow are in this unit, and so are the columns z and o.
-    rows, columns = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
-    if unit != 1:
-        in_ticks = [FAMILIES.index("cost"), FAMILIES.index("overflow")]
-        rows[np.isin(relaxation.family, in_ticks)] = unit
-        columns[-1] = columns[-2 - relaxation.y.shape[1] : -2] = unit
-        matrix = diags_array(1 / rows) @ matrix @ diags_array(columns)
-    cost = np.zeros(matrix.shape[1])
-    cost[-2:] = price / unit, 1.0
-    solver = highs_solver(
-        matrix,
-        cost,
-        (np.zeros(matrix.shape[1]), relaxation.upper / columns),
-        (relaxation.lower / rows, np.full(matrix.shape[0], np.inf)),
-        threads,
-    )
-    # With so many columns or fewer, the dual simplex method is faster than an interior point: twice
-    # at 400. With 700 it takes five times as long.
-    if matrix.shape[1] <= 450:
-        solver.setOptionValue("solver", "simplex")
-        solver.setOptionValue("presolve", "off")
-    else:
-        solver.setOptionValue("solver", "ipm")
-        solver.setOptionValue("run_crossover", "off")
-    solver.setOptionValue("time_limit", max(seconds, 0.01))
-    solver.run()
-    solution = solver.getSolution()
-    if not solution.dual_valid:
-        return None
-    return Point(
-        optimum=unit * float(solver.getInfo().objective_function_value),
-        columns=np.array(solution.col_value) * columns,
-        multipliers=np.maximum(np.array(solution.row_dual), 0.0) * (unit / rows),
-    )
 
 
 def whole_multipliers(relaxation: Relaxation, amounts: FloatArray) -> Multipliers:

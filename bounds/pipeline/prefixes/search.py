@@ -1,21 +1,22 @@
-"""Best-first branch and bound on a step: its linear relaxation, solved again as windows narrow.
+"""Best-first branch and bound on superblocks: a linear relaxation, solved again as windows narrow.
 
 Columns and rows are those of `relaxation`, in units of a stage: costs over the threshold,
 weights over SHARE_UNITS. HiGHS keeps the program, and each solution starts from the basis of one
 that differs in a few bounds, which takes the dual simplex method some dozen iterations.
+`prefix-bound` searches steps of few stages so, and `mip-tree` all stages at once.
 """
 
 import heapq
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from boundmark.bounds.mip.highs import highs_solver
+from boundmark.bounds.mip.highs import LinearProgram
 from boundmark.bounds.pipeline.flows.minimum_cuts import transfers_around
-from boundmark.bounds.pipeline.prefixes.prefix_weights import Closure, OutOfTimeError, scaled
 from boundmark.bounds.pipeline.prefixes.relaxation import (
     FAMILIES,
     FloatArray,
@@ -24,7 +25,12 @@ from boundmark.bounds.pipeline.prefixes.relaxation import (
     relax,
     whole_multipliers,
 )
-from boundmark.bounds.pipeline.prefixes.windows import SHARE_UNITS, Windows
+from boundmark.bounds.pipeline.prefixes.windows import (
+    SHARE_UNITS,
+    Closure,
+    OutOfTimeError,
+    Windows,
+)
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -52,7 +58,7 @@ class Point:
     Attributes
     ----------
     optimum
-        Infinite if there is no solution.
+        In stages, or in ticks if it is a cost; infinite if there is no solution.
     y
         Values of y(v, b), those that windows fix included, shape (n, K); None without a solution.
     multipliers
@@ -74,6 +80,8 @@ class Program:
     ----------
     threshold
         What a stage costs at most, in ticks.
+    amounts
+        Each node's share of a stage, in units of 1 / SHARE_UNITS, shape (n,).
     price
         Of transfers from the superblocks to what comes after them, as a part of their ticks; only
         where the weight of the last prefix is the objective.
@@ -91,14 +99,15 @@ class Program:
         superblocks: Superblocks,
         windows: Windows,
         objective: Objective,
+        amounts: IntArray,
         threads: int,
         price: float = 0.0,
     ) -> None:
-        amounts = scaled(graph.work, threshold)
         self._relaxation = relaxation = relax(graph, superblocks, amounts, windows)
         self._objective, self._threshold = objective, threshold
         self.count = 0
         self._unit = 1.0 / max(threshold, 1)
+        self._size = max(threshold, 1) if objective == "cost" else 1
         self._scale = np.where(np.isin(relaxation.family, _TICK_ROWS), self._unit, 1.0)
         columns = len(relaxation.upper)
         matrix = csr_matrix(
@@ -116,10 +125,10 @@ class Program:
         empty = np.diff(matrix.indptr) == 0
         self._broken = np.flatnonzero(empty & (lower > ROUNDING_ERROR))
         upper = relaxation.upper / size
-        # No stage exceeds its shares, nor the threshold unless the cost is minimised.
-        upper[-2] = 0.0
+        # No stage exceeds the threshold, nor its shares, unless the cost is minimised.
         least = np.zeros(columns)
         if objective != "cost":
+            upper[-2] = 0.0
             least[-1] = upper[-1] = threshold * self._unit
         cost, self._constant = self._costs(superblocks, windows)
         if price:
@@ -127,12 +136,7 @@ class Program:
             has_column = outer >= 0
             cost[outer[has_column]] += price * graph.transfer[has_column] * self._unit
         rows = lower[self._kept], np.full(len(self._kept), np.inf)
-        self._solver = highs_solver(matrix[self._kept], cost, (least, upper), rows, threads)
-        self._solver.setOptionValue("solver", "simplex")
-        self._solver.setOptionValue("presolve", "off")
-        # Exact weights are lost with each basis that is set, and computing them again takes long.
-        devex = 1
-        self._solver.setOptionValue("simplex_dual_edge_weight_strategy", devex)
+        self._program = LinearProgram(matrix[self._kept], cost, (least, upper), rows, threads)
         self._open_node, self._open_block = np.nonzero(relaxation.y >= 0)
         self._open_column = relaxation.y[self._open_node, self._open_block].astype(np.int32)
 
@@ -144,8 +148,6 @@ class Program:
         OutOfTimeError
             If it takes longer than some seconds.
         """
-        import highspy
-
         if seconds <= 0:
             raise OutOfTimeError
         self.count += 1
@@ -153,27 +155,20 @@ class Program:
             proof = np.zeros(len(self._relaxation.lower))
             proof[self._broken[0]] = 1.0
             return Point(np.inf, None, proof, None)
-        node, block, solver = self._open_node, self._open_block, self._solver
+        node, block = self._open_node, self._open_block
         low = (windows.last[node] <= block).astype(np.float64)
         high = (windows.first[node] <= block).astype(np.float64)
-        solver.changeColsBounds(len(node), self._open_column, low, high)
-        if basis is not None:
-            solver.setBasis(basis)
-        solver.setOptionValue("time_limit", solver.getRunTime() + seconds)
-        solver.run()
-        status = solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return Point(np.inf, None, self._proof(), None)
-        if status != highspy.HighsModelStatus.kOptimal:
+        self._program.limit_columns(self._open_column, low, high)
+        solved = self._program.solve(seconds, basis)
+        if solved is None:
             raise OutOfTimeError
-        solution = solver.getSolution()
-        values = np.array(solution.col_value)
-        y = (np.arange(self._relaxation.y.shape[1]) >= windows.last[:, None]).astype(np.float64)
-        y[node, block] = values[self._open_column]
         multipliers = np.zeros(len(self._relaxation.lower))
-        multipliers[self._kept] = np.maximum(np.array(solution.row_dual), 0.0)
-        optimum = solver.getInfo().objective_function_value + self._constant
-        return Point(float(optimum), y, multipliers, solver.getBasis())
+        multipliers[self._kept] = np.maximum(solved.multipliers, 0.0)
+        if np.isinf(solved.optimum):
+            return Point(np.inf, None, multipliers, None)
+        y = (np.arange(self._relaxation.y.shape[1]) >= windows.last[:, None]).astype(np.float64)
+        y[node, block] = solved.values[self._open_column]
+        return Point(self._size * solved.optimum + self._constant, y, multipliers, solved.basis)
 
     def integers(self, point: Point) -> Multipliers:
         """Return multipliers as certificates store them.
@@ -201,7 +196,8 @@ class Program:
     def _costs(self, superblocks: Superblocks, windows: Windows) -> tuple[FloatArray, float]:
         cost = np.zeros(len(self._relaxation.upper))
         if self._objective == "cost":
-            cost[-1] = 1.0
+            # The price of excess shares is large enough to refute an impossible part.
+            cost[-2:] = 100.0, 1.0
             return cost, 0.0
         weighed = superblocks.prefixes
         assert weighed is not None
@@ -211,15 +207,6 @@ class Program:
         cost[column[column >= 0]] = weights[column >= 0]
         return cost, float(weights[(column < 0) & (windows.last <= block)].sum())
 
-    def _proof(self) -> FloatArray:
-        """Return a dual ray: multipliers that add rows up to a contradiction, the largest 1."""
-        multipliers = np.zeros(len(self._relaxation.lower))
-        _, found, ray = self._solver.getDualRay()
-        if found:
-            ray = np.maximum(np.array(ray), 0.0)
-            multipliers[self._kept] = ray / max(float(ray.max()), ROUNDING_ERROR)
-        return multipliers
-
 
 @dataclass(eq=False)
 class Leaf:
@@ -227,22 +214,25 @@ class Leaf:
 
     Attributes
     ----------
+    optimum
+        A lower bound on the objective in this part.
+    point
+        None if the windows leave nothing, or if an earlier program was solved.
     parent
         The part that it was branched from; its multipliers hold here, too.
     branching
         Node and superblock.
+    multipliers
+        Of an earlier program.
     """
 
     windows: Windows
-    point: Point | None
+    optimum: float = np.inf
+    point: Point | None = None
     parent: "Leaf | None" = None
     branching: tuple[int, int] | None = None
     children: "tuple[Leaf, Leaf] | None" = None
-
-    @property
-    def optimum(self) -> float:
-        """A lower bound on the objective in this part."""
-        return np.inf if self.point is None else self.point.optimum
+    multipliers: Multipliers | None = None
 
 
 class Search:
@@ -267,7 +257,7 @@ class Search:
         self._weights = graph.work + 1 + transfers_around(graph)
         self._ticket = itertools.count()
         self._waiting: list[tuple[float, int, Leaf]] = []
-        self.root = self._solved(windows, None)
+        self.root = self._solved(Leaf(windows))
         self._push(self.root)
 
     @property
@@ -280,29 +270,81 @@ class Search:
         """The leaf with the least bound; None if there is no solution."""
         return self._waiting[0][2] if self._waiting else None
 
+    def walk(self) -> Iterator[Leaf]:
+        """Yield all parts as certificates list them: each before its own, the first one first."""
+        waiting = [self.root]
+        while waiting:
+            leaf = waiting.pop()
+            yield leaf
+            waiting += (leaf.children or ())[::-1]
+
+    def multipliers(self, leaf: Leaf) -> Multipliers:
+        """Return the multipliers of a leaf as certificates store them; none if it is empty."""
+        if leaf.point is None:
+            return leaf.multipliers or {}
+        return self.program.integers(leaf.point)
+
+    def go_on(self, program: Program, windows: Windows) -> None:
+        """Go on with a program of wider windows: leaves are solved again when they are the worst.
+
+        Until then, they keep their bounds and multipliers.
+        """
+        self.root.windows = windows
+        self._waiting = []
+        for leaf in self.walk():
+            if leaf.children is not None and leaf.branching is not None:
+                sides = self._closure.branch(leaf.windows, *leaf.branching)
+                for child, side in zip(leaf.children, sides, strict=True):
+                    child.windows = side
+            else:
+                leaf.multipliers = self.multipliers(leaf)
+                if np.isinf(leaf.optimum) and leaf.windows.are_possible:
+                    leaf.optimum = 0.0
+                self._push(leaf)
+            leaf.point = None
+        self.program = program
+
     def grow(self) -> bool:
-        """Branch on the worst leaf; return False if it is decided.
+        """Solve the worst leaf if the program is new to it, or branch on it.
+
+        If it is decided, another one to which the program is new may still gain.
+
+        Returns
+        -------
+        False if nothing is left to improve on.
 
         Raises
         ------
         OutOfTimeError
             If the budget ends first. The tree stays as it was.
         """
-        leaf = self.worst
-        if leaf is None or leaf.point is None or leaf.point.y is None:
+        if not self._waiting:
             return False
-        branching = self._branching(leaf.point.y)
+        entry = self._waiting[0]
+        point = entry[2].point
+        branching = None if point is None else self._branching(point)
+        if point is not None and branching is None:
+            entry = next((entry for entry in self._waiting if entry[2].point is None), entry)
+        leaf = entry[2]
+        if leaf.point is None:
+            self._solved(leaf)
+            self._waiting.remove(entry)
+            heapq.heapify(self._waiting)
+            self._push(leaf)
+            return True
         if branching is None:
             return False
         sides = self._closure.branch(leaf.windows, *branching)
-        first, second = (self._solved(side, leaf) for side in sides)
+        first, second = (self._solved(Leaf(side, parent=leaf)) for side in sides)
         heapq.heappop(self._waiting)
         leaf.branching, leaf.children = branching, (first, second)
         self._push(first)
         self._push(second)
         return True
 
-    def _branching(self, y: FloatArray) -> tuple[int, int] | None:
+    def _branching(self, point: Point) -> tuple[int, int] | None:
+        y = point.y
+        assert y is not None
         undecided = np.minimum(y, 1 - y)
         if undecided.max(initial=0.0) < FRACTIONAL:
             return None
@@ -311,12 +353,15 @@ class Search:
             node, block = divmod(int(undecided.argmax()), y.shape[1])
         return node, block
 
-    def _solved(self, windows: Windows, parent: Leaf | None) -> Leaf:
-        if not windows.are_possible:
-            return Leaf(windows, None, parent)
-        basis = None if parent is None or parent.point is None else parent.point.basis
-        return Leaf(windows, self.program.solve(windows, self._budget.remaining(), basis), parent)
+    def _solved(self, leaf: Leaf) -> Leaf:
+        """Solve a leaf, unless its windows leave nothing."""
+        if leaf.windows.are_possible:
+            parent = leaf.parent
+            basis = None if parent is None or parent.point is None else parent.point.basis
+            leaf.point = self.program.solve(leaf.windows, self._budget.remaining(), basis)
+        leaf.optimum = np.inf if leaf.point is None else leaf.point.optimum
+        return leaf
 
     def _push(self, leaf: Leaf) -> None:
-        if leaf.point is not None and leaf.point.y is not None:
+        if np.isfinite(leaf.optimum):
             heapq.heappush(self._waiting, (leaf.optimum, next(self._ticket), leaf))

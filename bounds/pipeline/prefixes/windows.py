@@ -5,6 +5,7 @@ as many stages as their shares add up to; and likewise what depends on it. Branc
 node's window, and with it those of the nodes before or after it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from boundmark.bounds.pipeline.flows.fractional_load import ShareTable
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.dag import Dag
+from boundmark.problems.method import Budget
 
 # Shares are integers, in units of 1 / SHARE_UNITS of a stage, rounded down: small enough for a
 # linear program in floating point.
@@ -38,50 +40,88 @@ def shares(table: ShareTable, threshold: int) -> IntArray | None:
     room = threshold - table.io(threshold)
     if bool((work > room).any()):
         return None
-    scaled = work.astype(object) * SHARE_UNITS // np.maximum(room, 1).astype(object)
-    result: IntArray = scaled.astype(np.int64)
-    return result
+    return scaled(work, room)
 
 
-def share_windows(dag: Dag, amounts: IntArray, k: int) -> Windows:
-    """Return the windows that the shares leave."""
-    reach = _reachable(dag)
-    before, after = reach @ amounts, amounts @ reach
-    first = np.maximum(-(-(before + amounts) // SHARE_UNITS) - 1, 0)
-    last = np.minimum(k + (-(after + amounts) // SHARE_UNITS), k - 1)
-    return narrowed(dag, Windows(first, last))
+def scaled(ticks: IntArray, rooms: int | IntArray) -> IntArray:
+    """Return ticks as parts of a stage's room, in units of 1 / SHARE_UNITS, rounded down."""
+    # Python's integers: the products may be beyond 64 bits.
+    parts = ticks.astype(object) * SHARE_UNITS // np.maximum(rooms, 1).astype(object)
+    return np.asarray(parts, dtype=np.int64)
 
 
-def branch(dag: Dag, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:
-    """Return the windows if the node is in `stage` or earlier, and if it is later."""
-    last, first = windows.last.copy(), windows.first.copy()
-    last[node] = min(int(last[node]), stage)
-    first[node] = max(int(first[node]), stage + 1)
-    return (
-        narrowed(dag, Windows(windows.first, last)),
-        narrowed(dag, Windows(first, windows.last)),
-    )
+class OutOfTimeError(Exception):
+    """The time is up before the end of a program, or of sums over the graph."""
 
 
-def narrowed(dag: Dag, windows: Windows) -> Windows:
-    """Return windows in which no consumer can be earlier, and no producer later, than the other."""
-    first, last = windows.first.tolist(), windows.last.tolist()
-    order = dag.topological_order.tolist()
-    start, targets = dag.consumer_start.tolist(), dag.targets.tolist()
-    for node in order:
-        for consumer in targets[start[node] : start[node + 1]]:
-            first[consumer] = max(first[consumer], first[node])
-    for node in reversed(order):
-        for consumer in targets[start[node] : start[node + 1]]:
-            last[node] = min(last[node], last[consumer])
-    return Windows(np.array(first), np.array(last))
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """The reflexive and transitive closure of a graph: part of a second for large ones.
 
+    Attributes
+    ----------
+    before
+        Whether the row's node is the column's, or depends on it, shape (n, n).
+    rows_at_a_time
+        Rows taken together in products, which convert them to eight times their size.
+    budget
+        The clock that is looked at between such rows; none if it is None.
+    """
 
-def _reachable(dag: Dag) -> npt.NDArray[np.bool_]:
-    """Return whether column reaches row, shape (n, n)."""
-    reach = np.zeros((dag.nodes, dag.nodes), dtype=np.bool_)
-    for node in dag.topological_order.tolist():
-        producers = dag.producers_of(node)
-        reach[node] = reach[producers].any(axis=0)
-        reach[node, producers] = True
-    return reach
+    before: npt.NDArray[np.bool_]
+    rows_at_a_time: int = 1024
+    budget: Budget | None = None
+
+    @classmethod
+    def of(cls, dag: Dag, budget: Budget | None = None, rows_at_a_time: int = 1024) -> "Closure":
+        """Return the closure of a graph.
+
+        Raises
+        ------
+        OutOfTimeError
+            If the budget ends first.
+        """
+        before = np.eye(dag.nodes, dtype=np.bool_)
+        closure = cls(before, rows_at_a_time, budget)
+        order = dag.topological_order
+        for rows in closure._rows():
+            for node in order[rows].tolist():
+                before[node] |= before[dag.producers_of(node)].any(axis=0)
+        return closure
+
+    def share_windows(self, amounts: IntArray, k: int) -> Windows:
+        """Return the windows that shares leave: a stage holds one whole share at most."""
+        # What a node depends on has no more shares than with the node: these respect the edges.
+        before, after = self.weights_before(amounts), self.weights_after(amounts)
+        first = np.maximum(-(-before // SHARE_UNITS) - 1, 0)
+        return Windows(first, np.minimum(k + (-after // SHARE_UNITS), k - 1))
+
+    def weights_before(self, weights: IntArray) -> IntArray:
+        """Return the weight of each node with all that it depends on, shape (n,)."""
+        return np.concatenate([self.before[rows] @ weights for rows in self._rows()])
+
+    def weights_after(self, weights: IntArray) -> IntArray:
+        """Return the weight of each node with all that depends on it, shape (n,)."""
+        total = np.zeros(len(weights), dtype=np.int64)
+        for rows in self._rows():
+            total += weights[rows] @ self.before[rows]
+        return total
+
+    def _rows(self) -> Iterator[slice]:
+        """Yield slices of all rows, as long as there is time."""
+        for first in range(0, len(self.before), self.rows_at_a_time):
+            if self.budget is not None and self.budget.is_spent():
+                raise OutOfTimeError
+            yield slice(first, first + self.rows_at_a_time)
+
+    def branch(self, windows: Windows, node: int, stage: int) -> tuple[Windows, Windows]:
+        """Return the windows if the node is in `stage` or earlier, and if it is later.
+
+        The windows given respect the edges already, so only what the node depends on, or what
+        depends on it, can change.
+        """
+        last, first = windows.last.copy(), windows.first.copy()
+        earlier, later = self.before[node], self.before[:, node]
+        last[earlier] = np.minimum(last[earlier], stage)
+        first[later] = np.maximum(first[later], stage + 1)
+        return Windows(windows.first, last), Windows(first, windows.last)

@@ -4,7 +4,7 @@ import pytest
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline.prefixes.attempt import Context
-from boundmark.bounds.pipeline.prefixes.prefix_weights import Closure
+from boundmark.bounds.pipeline.prefixes.windows import Closure
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
 

@@ -2,7 +2,6 @@ import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from boundmark.bounds.checker import budget
 from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.bounds.pipeline.prefixes import mip_tree
 from boundmark.bounds.pipeline.prefixes.mip_tree import LARGEST_GRAPH, next_report_at
-from boundmark.bounds.pipeline.prefixes.relaxation import Point, solve
+from boundmark.bounds.pipeline.prefixes.search import Point, Program, Search
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
@@ -51,18 +50,17 @@ def test_a_solver_that_lies_makes_nothing_worse(
     random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, lie: str
 ) -> None:
     """Only what the checker makes of the multipliers counts, and only if it is an improvement."""
+    solve = Program.solve
 
-    def lying(*arguments: Any, **more: Any) -> Point | None:
-        point = solve(*arguments, **more)
-        if point is None:
-            return None
+    def lying(self: Program, *arguments: Any) -> Point:
+        point = solve(self, *arguments)
         if lie != "multipliers":
             point = replace(point, optimum=2 * point.optimum)
         if lie != "optimum":
             point = replace(point, multipliers=np.roll(point.multipliers, 1))
         return point
 
-    monkeypatch.setattr(mip_tree, "solve", lying)
+    monkeypatch.setattr(Program, "solve", lying)
     sample = PipelineInstance(random_graph(30, seed=1), 4)
     reports = Recorder()
     mip_tree.run(sample, Budget(2), 0, reports)
@@ -104,7 +102,7 @@ def test_without_time_no_program_is_set_up(
     def unexpected(*arguments: object) -> None:
         raise AssertionError("a program is set up")
 
-    monkeypatch.setattr(mip_tree, "relax", unexpected)
+    monkeypatch.setattr(mip_tree, "Program", unexpected)
     sample = PipelineInstance(random_graph(20, seed=1), 4)
     table = share_table(sample.graph)
     mip_tree.run(sample, Budget(0), 1, Recorder(), tables=lambda graph, budget: table)
@@ -162,14 +160,14 @@ def test_a_tree_reports_early_in_a_long_time(
 
     monkeypatch.setattr(mip_tree, "next_report_at", recorded)
     steps = 0
-    grow = mip_tree.Tree.grow
+    grow = Search.grow
 
-    def few_steps(tree: mip_tree.Tree) -> bool:
+    def few_steps(search: Search) -> bool:
         nonlocal steps
         steps += 1
-        return steps <= 60 and grow(tree)
+        return steps <= 60 and grow(search)
 
-    monkeypatch.setattr(mip_tree.Tree, "grow", few_steps)
+    monkeypatch.setattr(Search, "grow", few_steps)
     mip_tree.run(sample, _Looks(1_000_000), 0, Recorder())
     assert len(due) > 3
     assert max(due) < 10_000
@@ -182,17 +180,19 @@ def test_reports_leave_most_of_the_time_to_the_tree() -> None:
     assert next_report_at(8.0, 1.0) == 18.0
 
 
-def test_no_check_begins_without_time_for_it() -> None:
+def test_no_check_begins_without_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turns of other methods may have used up what a tree had kept for a check."""
 
-    def payload(threshold: int) -> None:
+    def payload(tree: mip_tree.Tree, threshold: int) -> None:
         tried.append(threshold)
 
     tried: list[int] = []
     sample = instance([1, 1], [(0, 1)], 2)
-    tree = SimpleNamespace(budget=Budget(2), bound=9, threshold=8, instance=sample, payload=payload)
+    monkeypatch.setattr(mip_tree.Tree, "_payload", payload)
+    best = Best(sample, Recorder())
+    tree = mip_tree.Tree(sample, share_table(sample.graph), Budget(2), best)
     for seconds, expected in ((0.0, [8]), (1.0, [8]), (3.0, [])):
         tried.clear()
-        report = mip_tree._Report(tree, Best(sample, Recorder()), seconds)  # type: ignore[arg-type]
-        assert report.at(8) == 0
+        tree.seconds = seconds
+        assert tree.report(8) == 0
         assert tried == expected

@@ -15,10 +15,10 @@ from selection import examples
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
-from boundmark.bounds.pipeline.prefixes import prefix_bound as method
+from boundmark.bounds.pipeline.prefixes import prefix_bound
 from boundmark.bounds.pipeline.prefixes.attempt import Context
-from boundmark.bounds.pipeline.prefixes.prefix_weights import Closure, OutOfTimeError
 from boundmark.bounds.pipeline.prefixes.search import Point, Program
+from boundmark.bounds.pipeline.prefixes.windows import Closure, OutOfTimeError
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.dag import Dag
@@ -31,7 +31,7 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 def run(sample: PipelineInstance, seconds: float) -> tuple[list[Certificate], int]:
     """Return the certificates, better and better and accepted, and the least cost reported."""
     reports = Recorder()
-    method.run(sample, Budget(seconds), 0, reports)
+    prefix_bound.run(sample, Budget(seconds), 0, reports)
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
     for report in reports.bounds:
@@ -118,7 +118,7 @@ def test_the_time_may_end_in_the_preparation(
 
     monkeypatch.setattr(Closure, "of", slow)
     reports = Recorder()
-    method.run(PipelineInstance(random_graph(60, seed=1), 4), Budget(60), 0, reports)
+    prefix_bound.run(PipelineInstance(random_graph(60, seed=1), 4), Budget(60), 0, reports)
     assert reports.solutions
     assert reports.bounds
 
@@ -130,7 +130,7 @@ def test_what_the_checker_would_refuse_is_not_tried() -> None:
     names = tuple(map(str, range(nodes)))
     graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
     with pytest.raises(UnsupportedError, match="has 16385 nodes or stages; expected at most 16384"):
-        method.run(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
+        prefix_bound.run(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
 
 
 def test_a_missing_solver_leaves_what_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_a_missing_solver_leaves_what_is_cheap(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "highspy", None)
     reports, sample = Recorder(), instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
     with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
-        method.run(sample, Budget(5), 0, reports)
+        prefix_bound.run(sample, Budget(5), 0, reports)
     assert reports.bounds
     assert reports.solutions
 
@@ -190,7 +190,7 @@ def test_stages_keep_to_the_threshold(
     price: float,
 ) -> None:
     """Partitions are valid, and only the stage that takes the rest may cost too much."""
-    found = method.Greedy(context(sample), threshold, price, MANY_BRANCHINGS).partition()
+    found = prefix_bound.Greedy(context(sample), threshold, price, MANY_BRANCHINGS).partition()
     if found is None:
         return
     sample.objective(found)
@@ -205,7 +205,7 @@ def test_a_first_stage_has_all_the_work_it_can(
     context: Callable[..., Context], sample: PipelineInstance, threshold: int
 ) -> None:
     """Searched to its end and without a price, no stage of limited cost has more work."""
-    found = method.Greedy(context(sample), threshold, 0.0, MANY_BRANCHINGS).partition()
+    found = prefix_bound.Greedy(context(sample), threshold, 0.0, MANY_BRANCHINGS).partition()
     if found is None or sample.k == 1:
         return
     work = sample.graph.work
@@ -222,12 +222,12 @@ def test_a_chain_is_cut_where_it_has_to_be(context: Callable[..., Context]) -> N
     """Stages are as long as fits, and what cannot be met is not."""
     work = [4, 1, 3, 2, 2, 3, 1, 4]
     chain = instance(work, [(v, v + 1) for v in range(7)], 3, transfer=[0] * 8)
-    found = method.Greedy(context(chain), 8, 0.0, MANY_BRANCHINGS).partition()
+    found = prefix_bound.Greedy(context(chain), 8, 0.0, MANY_BRANCHINGS).partition()
     assert found is not None
     assert found.stages.tolist() == [0, 0, 0, 1, 1, 1, 1, 2]
     best = min(
         max(sum(work[v] for v in range(8) if assignment[v] == stage) for stage in range(3))
         for assignment in partitions(chain)
     )
-    below = method.Greedy(context(chain), best - 1, 0.0, MANY_BRANCHINGS).partition()
+    below = prefix_bound.Greedy(context(chain), best - 1, 0.0, MANY_BRANCHINGS).partition()
     assert below is None or chain.objective(below) >= best
