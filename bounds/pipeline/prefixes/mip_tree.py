@@ -104,11 +104,8 @@ class Tree:
                 began = budget.spent()
                 if self.optimum > self.threshold:
                     self.report(self.threshold)
-                    # Half of what the worst leaf has to spare: at larger thresholds it has less.
-                    farther = int(min(self.optimum / 2 - self.threshold / 2, self.threshold))
-                    target = self.threshold + max(1, int(step * self.threshold), farther)
-                    step = min(2 * step, largest_step)
-                    is_open = self._go_to(min(target, max(self.threshold + 1, best.objective - 1)))
+                    is_open = self._go_to(self._next_target(step))
+                    step = min(2 * step, largest_step) if self._is_grown else step
                 elif best.proven > self.threshold:
                     # Another method has proven more.
                     is_open = self._go_to(best.proven)
@@ -122,10 +119,25 @@ class Tree:
         self.report(self.threshold)
         self._refute_less()
 
-    def _go_to(self, threshold: float) -> bool:
+    @property
+    def _is_grown(self) -> bool:
+        return self._search is not None and self._search.root.children is not None
+
+    def _next_target(self, step: float) -> int:
+        """Return the next threshold, below the cost of the best partition.
+
+        What the root alone refutes tells how far to go, if not too far: half of what its bound has
+        to spare, since it has less at larger thresholds.
+        """
+        refuted, part = self.threshold, step
+        if not self._is_grown:
+            part = max(step, min(self.optimum / max(refuted, 1) - 1, 0.04) / 2)
+        known = max(refuted + 1, self._best.objective - 1)
+        return int(min(refuted + max(1, int(part * refuted)), known))
+
+    def _go_to(self, threshold: int) -> bool:
         """Keep the tree and go on at a threshold; return False if shares refute it."""
         instance, budget = self._instance, self._budget
-        threshold = int(threshold)
         amounts = shares(self._table, threshold)
         if amounts is None:
             return False
