@@ -28,18 +28,12 @@ _INT = types.int64
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Arcs from tails to heads; arc i is 2 i, and 2 i + 1 leads back.
+    """Arcs from tails to heads; arc i is 2 i, and 2 i + 1 leads back."""
 
-    Attributes
-    ----------
-    first
-        Arcs that begin at vertex v are ``leaving[first[v] : first[v + 1]]``.
-    heads
-        Where each of them ends, shape (2 m,).
-    """
-
+    # Arcs that begin at vertex v are ``leaving[first[v] : first[v + 1]]``.
     first: IntArray
     leaving: IntArray
+    # Where each of them ends, shape (2 m,).
     heads: IntArray
 
     @classmethod
@@ -51,13 +45,9 @@ class Network:
         return cls(first, leaving, np.stack([heads, tails], axis=1).ravel())
 
     def cut(self, rooms: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """Return a maximum flow on each arc, and whether each vertex is on the source's side.
-
-        Parameters
-        ----------
-        rooms
-            Of each arc, shape (m,); together less than `UNLIMITED`, but for arcs that have it.
-        """
+        """Return a maximum flow on each arc, and whether each vertex is on the source's side."""
+        # `rooms`: Of each arc, shape (m,); together less than `UNLIMITED`, but for arcs that have
+        # it.
         left = np.zeros(2 * len(rooms), dtype=np.int64)
         left[::2] = rooms
         level = np.empty(len(self.first) - 1, dtype=np.int64)
@@ -80,17 +70,10 @@ def augment(
     """Augment a flow until it is maximal or has grown by what is wanted; return how much it has.
 
     If it is maximal, a level >= 0 is that of vertices on the source's side, as few as possible.
-
-    Parameters
-    ----------
-    back
-        1 if the flow goes from `sink` to `source`, so that levels are those of vertices which reach
-        the end of the flow; 0 otherwise.
-    first, leaving, heads
-        As in `Network`.
-    room
-        What each arc has room for, of those back what flows at the beginning; updated.
     """
+    # `back`: 1 if the flow goes from `sink` to `source`, so that levels are those of vertices which
+    # reach the end of the flow; 0 otherwise. `first`, `leaving`, `heads`: As in `Network`. `room`:
+    # What each arc has room for, of those back what flows at the beginning; updated.
     vertices = len(level)
     queue = np.empty(vertices, np.int64)
     path = np.empty(vertices, np.int64)

@@ -86,24 +86,16 @@ def _model_loaded(floating: FloatingModel) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """An answer to a linear program.
+    """An answer to a linear program."""
 
-    Attributes
-    ----------
-    optimum
-        Infinite if there is no solution.
-    values, reduced_costs
-        Of the columns; both are empty without a solution.
-    multipliers
-        Of the rows: of the optimum, or of a proof that there is no solution, the largest 1.
-    basis
-        To start a later solution from.
-    """
-
+    # Infinite if there is no solution.
     optimum: float
+    # values, reduced_costs: Of the columns; both are empty without a solution.
     values: FloatArray
     reduced_costs: FloatArray
+    # Of the rows: of the optimum, or of a proof that there is no solution, the largest 1.
     multipliers: FloatArray
+    # To start a later solution from.
     basis: Any
 
 
@@ -112,21 +104,13 @@ class LinearProgram:
 
     Each solution starts from the last basis, or from one that is given.
 
-    Parameters
-    ----------
-    matrix
-        Of the rows, a `scipy.sparse` matrix in CSR form.
-    columns, rows
-        Least and largest values of x, and of ``matrix x``.
-    is_primal
-        Whether to use the primal simplex method, for which new columns leave the basis feasible,
-        instead of the dual one, for which new limits do.
-
-    Raises
-    ------
-    UnsupportedError
-        If HiGHS is not installed.
+    Raises `UnsupportedError` if HiGHS is not installed.
     """
+
+    # `matrix`: Of the rows, a `scipy.sparse` matrix in CSR form. `columns`, `rows`: Least and
+    # largest values of x, and of ``matrix x``. `is_primal`: Whether to use the primal simplex
+    # method, for which new columns leave the basis feasible, instead of the dual one, for which new
+    # limits do.
 
     def __init__(
         self,
@@ -175,13 +159,8 @@ class LinearProgram:
         self._columns -= len(columns)
 
     def solve(self, seconds: float, basis: Any = None) -> Solved | None:
-        """Solve the program; return None if the time was too short.
-
-        Parameters
-        ----------
-        basis
-            Of a solution of this program under other limits.
-        """
+        """Solve the program; return None if the time was too short."""
+        # `basis`: Of a solution of this program under other limits.
         solver, status = self._solver, self._status
         if basis is not None:
             solver.setBasis(basis)
@@ -221,15 +200,9 @@ def _loaded(
     rows: Limits,
     is_integer: Any = None,
 ) -> Any:
-    """Return a silent `highspy.Highs` that holds a program.
-
-    Parameters
-    ----------
-    nonzeros
-        Where rows start, columns and values of the matrix, as in CSR form.
-    is_integer
-        Which columns take integers only; none by default.
-    """
+    """Return a silent `highspy.Highs` that holds a program."""
+    # `nonzeros`: Where rows start, columns and values of the matrix, as in CSR form. `is_integer`:
+    # Which columns take integers only; none by default.
     require_module("highspy")
     import highspy
 

@@ -23,14 +23,9 @@ UNITS = 2**20
 
 @dataclass(frozen=True)
 class Weights:
-    """The fractional assignment's dual, rounded.
+    """The fractional assignment's dual, rounded."""
 
-    Attributes
-    ----------
-    work, memory
-        Integers of each device, shape (D,).
-    """
-
+    # work, memory: Integers of each device, shape (D,).
     work: list[int]
     memory: list[int]
 
@@ -45,20 +40,12 @@ class AssignmentProgram:
 
     It begins with the last basis, which takes a tenth of the time of a new program.
 
-    Parameters
-    ----------
-    duration
-        Ticks of each operator on each device, shape (n, D).
-    can_run
-        Where they say something, shape (n, D).
-    memory, capacity
-        Of operators, shape (n,), and devices, shape (D,); None if memory does not matter.
-
-    Raises
-    ------
-    UnsupportedError
-        If HiGHS is not installed.
+    Raises `UnsupportedError` if HiGHS is not installed.
     """
+
+    # `duration`: Ticks of each operator on each device, shape (n, D). `can_run`: Where they say
+    # something, shape (n, D). `memory`, `capacity`: Of operators, shape (n,), and devices, shape
+    # (D,); None if memory does not matter.
 
     def __init__(
         self,
@@ -100,15 +87,9 @@ class AssignmentProgram:
         return LinearProgram(matrix, cost, (np.zeros(columns), most), (lower, upper), threads=1)
 
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:
-        """Return the best weights, None if there is no solution or no time left.
-
-        Parameters
-        ----------
-        allowed
-            Where operators may be, shape (n, D).
-        lost
-            Ticks that each device cannot use, shape (D,).
-        """
+        """Return the best weights, None if there is no solution or no time left."""
+        # `allowed`: Where operators may be, shape (n, D). `lost`: Ticks that each device cannot
+        # use, shape (D,).
         is_open = allowed[self._operator, self._device].astype(np.float64)
         columns = np.arange(len(is_open), dtype=np.int32)
         self._program.limit_columns(columns, np.zeros(len(columns)), is_open)
@@ -133,13 +114,9 @@ class EqualOperators:
 
     Those with the same ticks on the same devices are one, made anew for each set of allowed
     devices. Models with thousands of operators have some tens of such sorts.
-
-    Attributes
-    ----------
-    duration
-        Ticks of each operator on each device, shape (n, D).
     """
 
+    # Ticks of each operator on each device, shape (n, D).
     duration: IntArray
 
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:

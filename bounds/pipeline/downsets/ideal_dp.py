@@ -35,18 +35,10 @@ def run(
 ) -> None:
     """Report ever better partitions and bounds up to the optimum.
 
-    Parameters
-    ----------
-    ideals
-        Number of ideals up to which to try.
-    pairs_at_a_time
-        Pairs of ideals searched between two looks at the clock; the default takes half a second.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are more.
+    Raises `UnsupportedError` if there are more.
     """
+    # `ideals`: Number of ideals up to which to try. `pairs_at_a_time`: Pairs of ideals searched
+    # between two looks at the clock; the default takes half a second.
     # Up to so many, plain Python is quicker than importing what is compiled.
     if ideals <= 1000:
         _solve_plainly(instance, budget, progress, ideals)
@@ -210,14 +202,10 @@ class PlainIdealSearch:
     are listed once; whether k of them suffice under a threshold is a breadth-first search, and the
     least threshold is found by bisection over their costs. [TARNAWSKI20] describes the dynamic
     program; the compiled search of `ideal-dp` is the one for large graphs.
-
-    Parameters
-    ----------
-    most_cost
-        Cost of a known partition, in ticks: no stage that costs more is of interest.
-    most_ideals
-        Number of down-sets up to which to try.
     """
+
+    # `most_cost`: Cost of a known partition, in ticks: no stage that costs more is of interest.
+    # `most_ideals`: Number of down-sets up to which to try.
 
     def __init__(self, graph: PipelineGraph, most_cost: int, most_ideals: int) -> None:
         dag = graph.dag

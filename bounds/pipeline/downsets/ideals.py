@@ -25,37 +25,27 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 class Lattice(NamedTuple):
-    """All ideals of a graph, by size: the first is empty, the last has all nodes.
+    """All ideals of a graph, by size: the first is empty, the last has all nodes."""
 
-    Attributes
-    ----------
-    members
-        Bit sets of n bits each, as many whole words an ideal as that takes.
-    work, load, leaving
-        Each ideal's work and parameters, and the transfers of its tensors that have a consumer
-        outside.
-    step_start, step_node, step_ideal
-        Step s, from ``step_start[I]`` to ``step_start[I + 1] - 1``, adds a node to I and gives
-        an ideal.
-    last_start, last
-        The producers whose tensors are read for the last time in step s are
-        ``last[last_start[s] : last_start[s + 1]]``.
-    transfer
-        Ticks, shape (n,); 0 for nodes without consumers.
-    producer_start, producers, consumer_start, consumers
-        Neighbours of each node.
-    """
-
+    # Bit sets of n bits each, as many whole words an ideal as that takes.
     members: IntArray
+    # work, load, leaving: Each ideal's work and parameters, and the transfers of its tensors that
+    # have a consumer outside.
     work: IntArray
     load: IntArray
     leaving: IntArray
+    # step_start, step_node, step_ideal: Step s, from ``step_start[I]`` to ``step_start[I + 1] -
+    # 1``, adds a node to I and gives an ideal.
     step_start: IntArray
     step_node: IntArray
     step_ideal: IntArray
+    # last_start, last: The producers whose tensors are read for the last time in step s are
+    # ``last[last_start[s] : last_start[s + 1]]``.
     last_start: IntArray
     last: IntArray
+    # Ticks, shape (n,); 0 for nodes without consumers.
     transfer: IntArray
+    # producer_start, producers, consumer_start, consumers: Neighbours of each node.
     producer_start: IntArray
     producers: IntArray
     consumer_start: IntArray
@@ -63,32 +53,22 @@ class Lattice(NamedTuple):
 
 
 class State(NamedTuple):
-    """Working memory of a search.
+    """Working memory of a search."""
 
-    Attributes
-    ----------
-    stages, before
-        g(I), -1 if not known yet, and the J that attains it.
-    queue
-        Ideals in the order of g.
-    seen
-        The last J whose pairs I was found among, or -1.
-    entering, outgoing
-        Transfers into and out of I - J, for that J.
-    found
-        The ideals I of the present J, in the order in which they were found.
-    counts
-        Ideals taken from the queue, and put into it; the least threshold that would make a
-        difference; pairs.
-    """
-
+    # stages, before: g(I), -1 if not known yet, and the J that attains it.
     stages: IntArray
     before: IntArray
+    # Ideals in the order of g.
     queue: IntArray
+    # The last J whose pairs I was found among, or -1.
     seen: IntArray
+    # entering, outgoing: Transfers into and out of I - J, for that J.
     entering: IntArray
     outgoing: IntArray
+    # The ideals I of the present J, in the order in which they were found.
     found: IntArray
+    # Ideals taken from the queue, and put into it; the least threshold that would make a
+    # difference; pairs.
     counts: IntArray
 
 
@@ -158,13 +138,9 @@ class BudgetSpentError(Exception):
 
 
 class IdealSearch:
-    """Search for partitions into k stages below a threshold; not for several threads at once.
+    """Search for partitions into k stages below a threshold; not for several threads at once."""
 
-    Parameters
-    ----------
-    pairs_at_a_time
-        Pairs of ideals searched between two looks at the clock.
-    """
+    # `pairs_at_a_time`: Pairs of ideals searched between two looks at the clock.
 
     def __init__(self, graph: PipelineGraph, ideals: Lattice, k: int, pairs_at_a_time: int) -> None:
         self._pairs_at_a_time, self._ideals = pairs_at_a_time, ideals
@@ -178,10 +154,7 @@ class IdealSearch:
     def stages(self, threshold: int, budget: Budget) -> IntArray | None:
         """Return a partition whose stages cost at most a threshold, or None if there is none.
 
-        Raises
-        ------
-        BudgetSpentError
-            If this takes too long.
+        Raises `BudgetSpentError` if this takes too long.
         """
         state = self._state
         state.stages.fill(-1)
@@ -265,15 +238,8 @@ def _entering(first: int, inside: int, node: int, g: Lattice, s: State) -> int:
 
 @njit([_INT(*(_INT,) * 4, _LATTICE, _STATE)], cache=True, nogil=True)
 def search(k: int, t: int, cache: int, pairs: int, g: Lattice, s: State) -> int:
-    """Continue a search; return the ideal before the last stage, REFUTED or PAUSED.
-
-    Parameters
-    ----------
-    k, t
-        Number of stages and threshold.
-    pairs
-        Number of pairs after which to pause.
-    """
+    """Continue a search; return the ideal before the last stage, REFUTED or PAUSED."""
+    # `k`, `t`: Number of stages and threshold. `pairs`: Number of pairs after which to pause.
     end = len(g.work) - 1
     head, tail, changes, count = s.counts[0], s.counts[1], s.counts[2], s.counts[3]
     outcome = REFUTED

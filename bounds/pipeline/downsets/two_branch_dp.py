@@ -61,16 +61,10 @@ def run(
 ) -> None:
     """Report ever better partitions and bounds, up to the optimum where one tensor joins towers.
 
-    Parameters
-    ----------
-    least_part
-        Part of the nodes that a tower and what is beside it have at least.
-
-    Raises
-    ------
-    UnsupportedError
-        If the graph is too large, has no parallel towers, or they have too many down-sets.
+    Raises `UnsupportedError` if the graph is too large, has no parallel towers, or they have too
+    many down-sets.
     """
+    # `least_part`: Part of the nodes that a tower and what is beside it have at least.
     if instance.nodes > LARGEST_TOWER_GRAPH:
         raise UnsupportedError(
             f"the graph has {instance.nodes:,} nodes; expected at most {LARGEST_TOWER_GRAPH:,}."
@@ -154,85 +148,57 @@ class _OutOfTimeError(Exception):
 
 
 class Ends(NamedTuple):
-    """Stages beside the tower, by the down-set where they end, cheapest first.
+    """Stages beside the tower, by the down-set where they end, cheapest first."""
 
-    Attributes
-    ----------
-    start
-        Those that lead to down-set i are ``start[i]`` to ``start[i + 1] - 1``.
-    cost, first
-        Their costs, and the down-sets where they begin.
-    """
-
+    # Those that lead to down-set i are ``start[i]`` to ``start[i + 1] - 1``.
     start: IntArray
+    # cost, first: Their costs, and the down-sets where they begin.
     cost: IntArray
     first: IntArray
 
 
 class Tables(NamedTuple):
-    """Stages of both sides.
+    """Stages of both sides."""
 
-    Attributes
-    ----------
-    plain
-        Stages beside the tower that read none of its tensors.
-    reading, alone
-        The others, without and with what they read.
-    start, after, cost, sent
-        Stages of the tower, by the down-set where they begin.
-    inner_rest
-        Of each down-set of the tower: the least sum of costs of stages with all that is outside.
-    rest
-        The same beside the tower, in ascending order.
-    """
-
+    # Stages beside the tower that read none of its tensors.
     plain: Ends
+    # reading, alone: The others, without and with what they read.
     reading: Ends
     alone: Ends
+    # start, after, cost, sent: Stages of the tower, by the down-set where they begin.
     start: IntArray
     after: IntArray
     cost: IntArray
     sent: IntArray
+    # Of each down-set of the tower: the least sum of costs of stages with all that is outside.
     inner_rest: IntArray
+    # The same beside the tower, in ascending order.
     rest: IntArray
 
 
 class Bits(NamedTuple):
-    """Sets of down-sets beside the tower, in words of 64 bits.
+    """Sets of down-sets beside the tower, in words of 64 bits."""
 
-    Attributes
-    ----------
-    allowed
-        By down-set of the tower, those that read from nowhere else, shape (m, words).
-    by_rest
-        The first i in the order of `rest`, shape (n + 1, words).
-    targets
-        By down-set, those that a stage within the threshold leads to, shape (n, words).
-    reached, now, then
-        By down-set of the tower: those found so far, with the stages so far, with one more stage.
-    within
-        Working memory: the first i of a front, shape (3, n + 1, words).
-    """
-
+    # By down-set of the tower, those that read from nowhere else, shape (m, words).
     allowed: UInt64Array
+    # The first i in the order of `rest`, shape (n + 1, words).
     by_rest: UInt64Array
+    # By down-set, those that a stage within the threshold leads to, shape (n, words).
     targets: UInt64Array
+    # reached, now, then: By down-set of the tower: those found so far, with the stages so far, with
+    # one more stage.
     reached: UInt64Array
     now: UInt64Array
     then: UInt64Array
+    # Working memory: the first i of a front, shape (3, n + 1, words).
     within: UInt64Array
 
 
 class TowerSearch:
-    """A search through pairs of down-sets, at thresholds up to that of the checker's tables.
+    """A search through pairs of down-sets, at thresholds up to that of the checker's tables."""
 
-    Parameters
-    ----------
-    inner, outer
-        The tower, and what is beside it.
-    prepared
-        Steps that the checker takes until its search begins.
-    """
+    # `inner`, `outer`: The tower, and what is beside it. `prepared`: Steps that the checker takes
+    # until its search begins.
 
     def __init__(self, k: int, inner: Side, outer: Side, pairs: PairSearch, prepared: int) -> None:
         self._sides = inner, outer
@@ -273,10 +239,7 @@ class TowerSearch:
     def stages(self, threshold: int, budget: Budget) -> IntArray | None:
         """Return a partition whose stages the pairs hold within a threshold, or None.
 
-        Raises
-        ------
-        _OutOfTimeError
-            If the budget ends first.
+        Raises `_OutOfTimeError` if the budget ends first.
         """
         bits, level = self._bits, self._level
         level.fill(-1)
@@ -445,15 +408,9 @@ def _cheapest(
     counted: IntArray,
     per_step: int,
 ) -> int:
-    """Append the cheapest stage to each target that begins at one of the firsts.
-
-    Parameters
-    ----------
-    count
-        Number of entries of `costs` and `ends` so far; the number afterwards is returned.
-    counted, per_step
-        See `advance`.
-    """
+    """Append the cheapest stage to each target that begins at one of the firsts."""
+    # `count`: Number of entries of `costs` and `ends` so far; the number afterwards is returned.
+    # `counted`, `per_step`: See `advance`.
     start = sources.start
     for end in range(len(start) - 1):
         if not _contains(targets, end) or start[end] == start[end + 1]:
@@ -519,22 +476,12 @@ def advance(
     counted: IntArray,
     per_step: int,
 ) -> None:
-    """Find the pairs that one more stage leads to.
-
-    Parameters
-    ----------
-    t, left
-        Threshold, and the number of stages left.
-    stage
-        The number of stages with this one.
-    level
-        Receives it for the pairs that are new.
-    counted
-        Its only entry counts the steps that the checker takes.
-    per_step
-        Stages looked at that are a step of the checker. It is no constant, since compiled code that
-        is kept would not notice that the checker's has changed.
-    """
+    """Find the pairs that one more stage leads to."""
+    # `t`, `left`: Threshold, and the number of stages left. `stage`: The number of stages with this
+    # one. `level`: Receives it for the pairs that are new. `counted`: Its only entry counts the
+    # steps that the checker takes. `per_step`: Stages looked at that are a step of the checker. It
+    # is no constant, since compiled code that is kept would not notice that the checker's has
+    # changed.
     beside, words = level.shape[1], bits.reached.shape[1]
     costs, ends = np.empty((3, beside), np.int64), np.empty((3, beside), np.int64)
     now, targets = np.empty(words, np.uint64), np.empty(words, np.uint64)

@@ -51,13 +51,9 @@ def run(
     *,
     tables: "Tables | None" = None,
 ) -> None:
-    """Report bounds: the mean work without cuts, then by few io weights, then by all.
-
-    Parameters
-    ----------
-    tables
-        Maps a graph and the time left to its table with all io weights; None for `table_in_time`.
-    """
+    """Report bounds: the mean work without cuts, then by few io weights, then by all."""
+    # `tables`: Maps a graph and the time left to its table with all io weights; None for
+    # `table_in_time`.
     mean = -(-int(instance.graph.work.sum()) // instance.k)
     without_cuts = {"threshold": mean - 1, "flows": []}
     best = Best.before(instance, progress)
@@ -74,26 +70,18 @@ def run(
 
 @dataclass(frozen=True, eq=False)
 class ShareTable:
-    """Minimum cuts of one graph, from which the share bounds of all k follow.
-
-    Attributes
-    ----------
-    nodes
-        The nodes that take a share of a stage, i.e. with work or parameters.
-    cuts
-        C_v(a), one row per node of `nodes` and one column per weight of `io_weights`.
-    node, node_bound
-        The node-cut bound and where it is attained.
-    solver
-        The minimum cuts of the graph.
-    """
+    """Minimum cuts of one graph, from which the share bounds of all k follow."""
 
     graph: PipelineGraph
+    # The nodes that take a share of a stage, i.e. with work or parameters.
     nodes: IntArray
     io_weights: IntArray
+    # C_v(a), one row per node of `nodes` and one column per weight of `io_weights`.
     cuts: IntArray
+    # node, node_bound: The node-cut bound and where it is attained.
     node: int
     node_bound: int
+    # The minimum cuts of the graph.
     solver: MinimumCuts
 
     def io(self, threshold: int) -> IntArray:
@@ -153,8 +141,7 @@ class ShareTable:
         """Return flows for cuts; None if the time is up before, unless they are few."""
         flows: list[dict[str, Any]] = []
         for cut in cuts:
-            is_quick = len(flows) < NODES_AT_A_TIME or self.solver.keeps(*cut)
-            if not is_quick and budget.is_spent():
+            if len(flows) >= NODES_AT_A_TIME and budget.is_spent():
                 return None
             flows.append(self.solver.flow(*cut))
         return flows
@@ -187,17 +174,9 @@ def _certificate(
 
 
 def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | None:
-    """Return positions of few nodes whose io bounds refute a threshold, None if all do not.
-
-    Parameters
-    ----------
-    demand
-        What each node takes of a stage.
-    io
-        What the tensors of a stage with that node take at least.
-    room
-        What a stage holds.
-    """
+    """Return positions of few nodes whose io bounds refute a threshold, None if all do not."""
+    # `demand`: What each node takes of a stage. `io`: What the tensors of a stage with that node
+    # take at least. `room`: What a stage holds.
     # Shares are counted in these parts of a stage, rounded down.
     units = 2**60
     for i, (amount, taken) in enumerate(zip(demand, io, strict=True)):
@@ -224,15 +203,10 @@ def _needed(demand: list[int], io: list[int], room: int, k: int) -> list[int] | 
 
 
 class GrowingTable:
-    """The table of one graph while it is computed: it goes on where the time was up before.
+    """The table of one graph while it is computed: it goes on where the time was up before."""
 
-    Parameters
-    ----------
-    io_weights
-        Weights a, ascending from above 1, each a divisor of the last one.
-    part
-        Part of the time that is left for the table, at most: flows for a proof take about as long.
-    """
+    # `io_weights`: Weights a, ascending from above 1, each a divisor of the last one. `part`: Part
+    # of the time that is left for the table, at most: flows for a proof take about as long.
 
     def __init__(
         self, graph: PipelineGraph, io_weights: Sequence[int] = IO_WEIGHTS, part: float = 0.5
@@ -341,17 +315,10 @@ def largest_refuted(
     load: IntArray,
     cache: int,
 ) -> int:
-    """Return the largest refuted threshold.
-
-    Parameters
-    ----------
-    refuted, unrefuted
-        Thresholds known to be.
-    cuts, io_weights
-        C_v(a) by node and weight, and the weights, all above 1.
-    work, load, cache
-        Work and parameters of the table's nodes, and parameters that fit, in ticks.
-    """
+    """Return the largest refuted threshold."""
+    # `refuted`, `unrefuted`: Thresholds known to be. `cuts`, `io_weights`: C_v(a) by node and
+    # weight, and the weights, all above 1. `work`, `load`, `cache`: Work and parameters of the
+    # table's nodes, and parameters that fit, in ticks.
     while unrefuted - refuted > 1:
         t = (refuted + unrefuted) // 2
         if _is_refuted(t, k, cuts, io_weights, work, load, cache):

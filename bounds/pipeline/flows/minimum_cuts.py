@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit, types
 
 from boundmark.bounds.maximum_flow import UNLIMITED, Network, augment
@@ -33,27 +32,20 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 class CutGraph(NamedTuple):
-    """A costed graph as the kernels read it.
+    """A costed graph as the kernels read it."""
 
-    Attributes
-    ----------
-    work, transfer
-        Ticks, shape (n,).
-    io
-        Transfers into and out of each node alone, shape (n,).
-    first, leaving, heads
-        The network, see `maximum_flow.Network`. First come the arcs to "out" vertices, from "back"
-        vertices, and to the sink, by node; then those to and from the consumers, by edge.
-    room, level
-        What arcs have room for, and the levels of a flow.
-    """
-
+    # work, transfer: Ticks, shape (n,).
     work: IntArray
     transfer: IntArray
+    # Transfers into and out of each node alone, shape (n,).
     io: IntArray
+    # first, leaving, heads: The network, see `maximum_flow.Network`. First come the arcs to "out"
+    # vertices, from "back" vertices, and to the sink, by node; then those to and from the
+    # consumers, by edge.
     first: IntArray
     leaving: IntArray
     heads: IntArray
+    # room, level: What arcs have room for, and the levels of a flow.
     room: IntArray
     level: IntArray
 
@@ -92,12 +84,8 @@ def cut_table(nodes: IntArray, io_weights: IntArray, g: CutGraph) -> IntArray:
 
     With a common multiple of all weights on the tensors, only the drains differ, and they widen
     as a falls: the flow for one weight is where that for the next smaller one starts.
-
-    Parameters
-    ----------
-    io_weights
-        The weights a, ascending, each a divisor of the last one.
     """
+    # `io_weights`: The weights a, ascending, each a divisor of the last one.
     n = len(g.work)
     cuts = np.zeros((len(nodes), len(io_weights)), dtype=np.int64)
     scale = io_weights[-1]
@@ -117,14 +105,9 @@ def cut_table(nodes: IntArray, io_weights: IntArray, g: CutGraph) -> IntArray:
 
 @njit([_TWO_INTS(_INPUT, _INPUT, _GRAPH)], cache=True, nogil=True)
 def largest_cut(order: IntArray, extra: IntArray, g: CutGraph) -> tuple[int, int]:
-    """Return the v that maximises ``extra[v] + min of io(S) + work(S), v in S``, and the maximum.
-
-    Parameters
-    ----------
-    order
-        The nodes by ``extra[v] + io({v}) + work[v]``, descending: an upper bound, so that the
-        first one not above the best ends the search.
-    """
+    """Return the maximum of ``extra[v] + min of io(S) + work(S), v in S``, behind its v."""
+    # `order`: The nodes by ``extra[v] + io({v}) + work[v]``, descending: an upper bound, so that
+    # the first one not above the best ends the search.
     best_node, best = -1, -1
     ceiling = g.io + g.work
     for v in order:
@@ -162,17 +145,9 @@ def cut_flow(v: int, io_weight: int, g: CutGraph) -> IntArray:
 
 
 class MinimumCuts:
-    """Minimum cuts of one graph; not for use by several threads at once.
+    """Minimum cuts of one graph; not for use by several threads at once."""
 
-    Parameters
-    ----------
-    most_kept
-        Number of amounts in flows that are kept, at 12 bytes each. Proofs of one graph have most
-        flows in common, whatever their kind and threshold, and all together take seconds on a
-        thousand nodes.
-    """
-
-    def __init__(self, graph: PipelineGraph, most_kept: int = 2**22) -> None:
+    def __init__(self, graph: PipelineGraph) -> None:
         dag, n = graph.dag, graph.dag.nodes
         nodes, sinks = np.arange(n), np.full(n, 3 * n)
         outs, backs = n + dag.sources, 2 * n + dag.sources
@@ -189,55 +164,30 @@ class MinimumCuts:
             room=np.empty(len(network.heads), dtype=np.int64),
             level=np.empty(3 * n + 1, dtype=np.int64),
         )
-        self._most_kept, self._kept = most_kept, 0
-        self._flows: dict[tuple[int, int], tuple[npt.NDArray[np.int32], IntArray]] = {}
 
     def largest(self, extra: IntArray) -> tuple[int, int]:
-        """Return the node v that maximises ``extra[v] + min of io(S) + work(S)``, and the maximum.
-
-        Parameters
-        ----------
-        extra
-            Constants, one per node, shape (n,).
-        """
+        """Return the maximum of ``extra[v] + min of io(S) + work(S)``, behind its node v."""
+        # `extra`: Constants, one per node, shape (n,).
         alone = extra + self._graph.io + self._graph.work
         order = frozen(np.argsort(-alone, kind="stable"))
         node, value = largest_cut(order, extra, self._graph)
         return int(node), int(value)
 
     def table(self, nodes: IntArray, io_weights: Sequence[int] | IntArray) -> IntArray:
-        """Return the minima for each node and each weight a, shape (nodes, weights).
-
-        Parameters
-        ----------
-        io_weights
-            Ascending, each a divisor of the last one.
-        """
+        """Return the minima for each node and each weight a, shape (nodes, weights)."""
+        # `io_weights`: Ascending, each a divisor of the last one.
         return frozen(cut_table(nodes, frozen(io_weights), self._graph))
-
-    def keeps(self, node: int, io_weight: int) -> bool:
-        """Whether a flow has been computed and kept."""
-        return (node, io_weight) in self._flows
 
     def flow(self, node: int, io_weight: int) -> dict[str, Any]:
         """Return the flow that proves one minimum, as certificates store it."""
-        edges, amounts = self._flows.get((node, io_weight)) or self._flow(node, io_weight)
+        amounts = cut_flow(node, io_weight, self._graph)
+        edges = np.flatnonzero(amounts)
         return {
             "node": node,
             "io_weight": io_weight,
             "edges": edges.tolist(),
-            "amounts": amounts.tolist(),
+            "amounts": amounts[edges].tolist(),
         }
-
-    def _flow(self, node: int, io_weight: int) -> tuple[npt.NDArray[np.int32], IntArray]:
-        """Compute the edges and amounts of a flow, by edge, and keep them if there is room."""
-        found = cut_flow(node, io_weight, self._graph)
-        edges = np.flatnonzero(found)
-        flow = edges.astype(np.int32), found[edges]
-        if self._kept + len(edges) <= self._most_kept:
-            self._flows[node, io_weight] = flow
-            self._kept += len(edges)
-        return flow
 
 
 def transfers_around(graph: PipelineGraph) -> IntArray:

@@ -123,18 +123,12 @@ def run_exact(
 
 @dataclass(frozen=True, eq=False)
 class SuperblockColumns:
-    """The numbering of a program's columns.
-
-    Attributes
-    ----------
-    superblocks
-        Number of superblocks.
-    costed
-        The superblocks whose cost counts, counted from 1, ascending.
-    """
+    """The numbering of a program's columns."""
 
     graph: PipelineGraph
+    # Number of superblocks.
     superblocks: int
+    # The superblocks whose cost counts, counted from 1, ascending.
     costed: tuple[int, ...]
 
     def y(self, nodes: IntArray, superblock: int) -> IntArray:
@@ -240,14 +234,9 @@ def add_cut_rows(columns: SuperblockColumns, rows: RowCollector, superblock: int
 def add_cost_rows(
     columns: SuperblockColumns, rows: RowCollector, superblock: int, merged: int = 1
 ) -> None:
-    """Add Equations 6 and 7 with the cost of superblock b eliminated, and the overflow.
-
-    Parameters
-    ----------
-    merged
-        How many stages this superblock stands for: the bottleneck is at least the cost of the
-        average one (Section 3.3), and as many caches hold its parameters.
-    """
+    """Add Equations 6 and 7 with the cost of superblock b eliminated, and the overflow."""
+    # `merged`: How many stages this superblock stands for: the bottleneck is at least the cost of
+    # the average one (Section 3.3), and as many caches hold its parameters.
     graph = columns.graph
     here, before, nodes = _membership(columns, superblock)
     bottleneck = np.array([columns.bottleneck])

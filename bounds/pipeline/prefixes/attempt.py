@@ -50,16 +50,11 @@ LEAST_GAIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Data of an instance that all attempts to refute thresholds share.
-
-    Attributes
-    ----------
-    checked
-        The instance as the checker reads it.
-    """
+    """Data of an instance that all attempts to refute thresholds share."""
 
     instance: PipelineInstance
     closure: Closure
+    # The instance as the checker reads it.
     checked: Instance
     budget: Budget
 
@@ -67,12 +62,8 @@ class Context:
     def of(cls, instance: PipelineInstance, budget: Budget) -> "Context":
         """Return the context for attempts.
 
-        Raises
-        ------
-        UnsupportedError
-            If the instance is too large for the checker.
-        OutOfTimeError
-            If the budget ends first.
+        Raises `UnsupportedError` if the instance is too large for the checker. Raises
+        `OutOfTimeError` if the budget ends first.
         """
         refuse_more_than(LARGEST_TREE_GRAPH, instance)
         closure = Closure.of(instance.graph.dag, budget)
@@ -81,17 +72,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Effort:
-    """Steps to check a proof, and its size.
+    """Steps to check a proof, and its size."""
 
-    Attributes
-    ----------
-    steps
-        Of the check, as the checker counts them, at most.
-    values
-        Integers in the certificate.
-    """
-
+    # Of the check, as the checker counts them, at most.
     steps: int = 0
+    # Integers in the certificate.
     values: int = 0
 
     def __add__(self, other: "Effort") -> "Effort":
@@ -99,32 +84,24 @@ class Effort:
 
 
 class Attempt:
-    """Bounds on the prefixes of all pipelines whose stages cost at most a threshold.
-
-    Attributes
-    ----------
-    threshold
-        In ticks.
-    is_refuted
-        Whether there is no such pipeline.
-    effort
-        What the steps so far take to check and to store.
-    programs
-        Linear programs solved.
-    """
+    """Bounds on the prefixes of all pipelines whose stages cost at most a threshold."""
 
     def __init__(self, context: Context, threshold: int) -> None:
+        # In ticks.
         self.threshold = threshold
         self._context = context
         instance = context.instance
         self._weights = Weights.moved(instance.graph, threshold)
         self._shares = scaled(instance.graph.work, threshold).tolist()
         self.prefixes = Prefixes(context.closure, self._weights.nodes, SHARE_UNITS, instance.k)
+        # Whether there is no such pipeline.
         self.is_refuted = self.prefixes.are_refuted
         self._steps: list[dict[str, Any]] = []
         # The checker's steps for order and closure.
         n = instance.nodes
+        # What the steps so far take to check and to store.
         self.effort = Effort(n**2 // 4 + n + 2 * instance.graph.dag.edges)
+        # Linear programs solved.
         self.programs = 0
 
     @property
@@ -150,14 +127,8 @@ class Attempt:
     def take(self, step: Step, branchings: int) -> bool:
         """Search a step until it refutes the threshold, is decided, or has branched often enough.
 
-        Returns
-        -------
-        Whether something has been learned.
-
-        Raises
-        ------
-        OutOfTimeError
-            If the budget ends first.
+        Returns whether something has been learned. Raises `OutOfTimeError` if the budget ends
+        first.
         """
         prefixes = self.prefixes
         superblocks = prefixes.superblocks(step)
@@ -175,15 +146,8 @@ class Attempt:
         return gain >= LEAST_GAIN and self._learn_from(search, step, superblocks)
 
     def forward(self, branchings: int, stages: int = 1) -> bool:
-        """Take steps from the first stage on; return whether the threshold is refuted.
-
-        Parameters
-        ----------
-        branchings
-            In each of the longest steps.
-        stages
-            Of the longest steps.
-        """
+        """Take steps from the first stage on; return whether the threshold is refuted."""
+        # `branchings`: In each of the longest steps. `stages`: Of the longest steps.
         k = self._context.instance.k
         for reached, length, most in _steps_from_an_end(k, branchings, stages):
             if self.is_refuted:
@@ -204,13 +168,9 @@ class Attempt:
         """Take steps from either end in turn, while that narrows the prefixes enough.
 
         Steps from one end search between the bounds that those from the other end have left.
-
-        Parameters
-        ----------
-        nearly_refuted
-            Steps from the other end follow if the bounds of some prefix are closer than this, in
-            stages.
         """
+        # `nearly_refuted`: Steps from the other end follow if the bounds of some prefix are closer
+        # than this, in stages.
         most = nearly_refuted
         for turn in itertools.cycle((self.backward, self.forward)):
             if self.is_refuted or self.width >= most:
@@ -297,15 +257,8 @@ class Attempt:
         return self._learn(step, limit, nodes, effort)
 
     def _learn(self, step: Step, limit: int, nodes: list[Any], effort: Effort) -> bool:
-        """Keep the proof of a step if it improves on what is known; return whether it does.
-
-        Parameters
-        ----------
-        nodes
-            The tree, as certificates hold it.
-        effort
-            Of checking its leaves.
-        """
+        """Keep the proof of a step if it improves on what is known; return whether it does."""
+        # `nodes`: The tree, as certificates hold it. `effort`: Of checking its leaves.
         prefixes, graph = self.prefixes, self._context.checked
         sign = 1 if step.side == "upper" else -1
         if sign * limit >= sign * prefixes.bound(step):

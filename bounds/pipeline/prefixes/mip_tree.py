@@ -39,15 +39,9 @@ def run(
     *,
     tables: Tables = table_in_time,
 ) -> None:
-    """Report the share bound, then better ones until the time is up or the bound stays.
-
-    Parameters
-    ----------
-    progress
-        If it is a `Best`, no threshold is tried that its best partition meets.
-    tables
-        Maps the graph and the time left to its table of shares.
-    """
+    """Report the share bound, then better ones until the time is up or the bound stays."""
+    # `progress`: If it is a `Best`, no threshold is tried that its best partition meets. `tables`:
+    # Maps the graph and the time left to its table of shares.
     refuse_more_than(LARGEST_GRAPH, instance)
     table = tables(instance.graph, budget)
     best = Best.before(instance, progress)
@@ -59,17 +53,9 @@ def run(
 
 
 class Tree:
-    """A tree over the stages of all nodes, at thresholds that rise.
+    """A tree over the stages of all nodes, at thresholds that rise."""
 
-    Attributes
-    ----------
-    threshold
-        What stages cost at most.
-    seconds
-        What the slowest check took.
-    is_too_large
-        Whether the tree has grown beyond what the checker checks.
-    """
+    # threshold: What stages cost at most.
 
     def __init__(
         self, instance: PipelineInstance, table: ShareTable, budget: Budget, best: Best
@@ -77,6 +63,8 @@ class Tree:
         self._instance, self._table, self._budget, self._best = instance, table, budget, best
         self._closure = Closure.of(instance.graph.dag, budget)
         self._search: Search | None = None
+        # is_too_large: Whether the tree has grown beyond what the checker checks.
+        # seconds: What the slowest check took.
         self.threshold, self.seconds, self.is_too_large = 0, 0.0, False
 
     @property
@@ -90,7 +78,7 @@ class Tree:
         # Distance of the next target from what has been refuted, as a part of it; it doubles up to
         # the largest. Shares far above what can be refuted are weak, and each new target has the
         # worst leaves solved again, so steps begin small.
-        step, largest_step = 0.0005, 0.016
+        step, largest_step = 0.004, 0.016
         slowest, next_report = 0.0, next_report_at(budget.spent(), 0.0)
         with suppress(OutOfTimeError):
             is_open = self._go_to(best.proven)

@@ -41,24 +41,16 @@ from boundmark.problems.pipeline.instance import stage_costs
 
 
 class Round(NamedTuple):
-    """Settings of one round: how much effort goes into a threshold.
+    """Settings of one round: how much effort goes into a threshold."""
 
-    Attributes
-    ----------
-    branchings
-        In each step.
-    stages
-        Of a step.
-    precision
-        How close the refuted threshold is to come to the least one that stands, as a part of it.
-    is_whole
-        Whether a program of all stages is tried at each threshold, and not only where the gap is
-        nearly closed: a tick is a large part of the cost of a small instance.
-    """
-
+    # In each step.
     branchings: int
+    # Of a step.
     stages: int
+    # How close the refuted threshold is to come to the least one that stands, as a part of it.
     precision: float
+    # Whether a program of all stages is tried at each threshold, and not only where the gap is
+    # nearly closed: a tick is a large part of the cost of a small instance.
     is_whole: bool = False
 
 
@@ -91,10 +83,7 @@ ROUNDS_OF_MANY_STAGES = (
 def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progress) -> None:
     """Report ever better partitions and certificates.
 
-    Raises
-    ------
-    UnsupportedError
-        If the instance is too large for the checker.
+    Raises `UnsupportedError` if the instance is too large for the checker.
     """
     refuse_more_than(LARGEST_TREE_GRAPH, instance)
     best = Best.before(instance, progress)
@@ -162,16 +151,10 @@ class ThresholdSearch:
                 stands, slack = threshold, found
 
     def _between(self, high: int, slack: float, share: float) -> int:
-        """Return a threshold between the refuted one and the least that stands.
-
-        Parameters
-        ----------
-        slack
-            What was lacking at the threshold that stands, in stages; 0 if that is not known. Each
-            of the stages gets less by what a lower threshold lacks.
-        share
-            Where the threshold is otherwise, as a part of the way up.
-        """
+        """Return a threshold between the refuted one and the least that stands."""
+        # `slack`: What was lacking at the threshold that stands, in stages; 0 if that is not known.
+        # Each of the stages gets less by what a lower threshold lacks. `share`: Where the threshold
+        # is otherwise, as a part of the way up.
         width = high - self._refuted
         guess = int(slack / self._context.instance.k * high if slack else (1 - share) * width)
         # Least distance from both bounds.
@@ -181,9 +164,7 @@ class ThresholdSearch:
     def _decide(self, threshold: int, effort: Round, is_narrow: bool) -> float | None:
         """Try to refute a threshold, or else to find a partition that meets it.
 
-        Returns
-        -------
-        None if either has come off, otherwise what was lacking.
+        Returns None if either has come off, otherwise what was lacking.
         """
         attempt = Attempt(self._context, threshold)
         branchings, stages = effort.branchings, effort.stages
@@ -265,18 +246,13 @@ class Greedy:
     It is the step of `attempt` with the prefix before the stage given, instead of any that weighs
     no more. The best stage has much work; tensors that the stages to come have to read are charged
     to it. Nothing is proved: a threshold for which this fails may still be met.
-
-    Attributes
-    ----------
-    price
-        The part of such a tensor's transfer that is charged.
-    branchings
-        For each stage, at most.
     """
 
     context: Context
     threshold: int
+    # The part of such a tensor's transfer that is charged.
     price: float
+    # For each stage, at most.
     branchings: int
 
     def partition(self) -> Partition | None:
@@ -285,10 +261,7 @@ class Greedy:
         The last stage takes what is left. It may cost more, and still less than the bottleneck
         stage of other partitions.
 
-        Raises
-        ------
-        OutOfTimeError
-            If the budget ends first.
+        Raises `OutOfTimeError` if the budget ends first.
         """
         instance = self.context.instance
         k = instance.k

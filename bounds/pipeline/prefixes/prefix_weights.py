@@ -20,17 +20,11 @@ from boundmark.problems.pipeline.graph import PipelineGraph
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Node weights in units of 1 / SHARE_UNITS, at most SHARE_UNITS in each feasible stage.
+    """Node weights in units of 1 / SHARE_UNITS, at most SHARE_UNITS in each feasible stage."""
 
-    Attributes
-    ----------
-    nodes
-        Weight of each node, shape (n,).
-    moves
-        What is moved along each edge, from producer to consumer, shape (m,).
-    """
-
+    # Weight of each node, shape (n,).
     nodes: IntArray
+    # What is moved along each edge, from producer to consumer, shape (m,).
     moves: IntArray
 
     @classmethod
@@ -66,19 +60,13 @@ Side = Literal["upper", "lower"]
 
 @dataclass(frozen=True)
 class Step:
-    """Consecutive stages, and the side from which they bound a prefix.
+    """Consecutive stages, and the side from which they bound a prefix."""
 
-    Attributes
-    ----------
-    first, last
-        Of the stages.
-    side
-        ``"upper"`` if the prefix that ends with `last` is to weigh at most something, ``"lower"``
-        if the prefix before `first` is to weigh at least something.
-    """
-
+    # first, last: Of the stages.
     first: int
     last: int
+    # ``"upper"`` if the prefix that ends with `last` is to weigh at most something, ``"lower"`` if
+    # the prefix before `first` is to weigh at least something.
     side: Side
 
     @property
@@ -93,22 +81,16 @@ class Step:
 
 
 class Prefixes:
-    """Bounds on the weights of all prefixes of a pipeline whose stages cost at most a threshold.
+    """Bounds on the weights of all prefixes of a pipeline whose stages cost at most a threshold."""
 
-    Attributes
-    ----------
-    weights
-        Of the nodes, shape (n,).
-    heaviest
-        What a stage weighs at most.
-    at_least, at_most
-        Of the first s stages, for s from 0 to k.
-    """
+    # weights: Of the nodes, shape (n,).
 
     def __init__(self, closure: Closure, weights: IntArray, heaviest: int, k: int) -> None:
+        # heaviest: What a stage weighs at most.
         self.weights, self.heaviest, self.k = weights, heaviest, k
         self.total = int(weights.sum())
         self.at_most = [min(self.total, s * heaviest) for s in range(k)] + [self.total]
+        # at_least, at_most: Of the first s stages, for s from 0 to k.
         self.at_least = [0] + [max(0, self.total - (k - s) * heaviest) for s in range(1, k + 1)]
         self._closure = closure
         self._before = closure.weights_before(weights)

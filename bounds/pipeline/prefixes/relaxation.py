@@ -54,37 +54,24 @@ def refuse_more_than(largest: int, instance: PipelineInstance) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PrefixWeights:
-    """The weight of superblocks 0 to b together, for each b but the last.
+    """The weight of superblocks 0 to b together, for each b but the last."""
 
-    Attributes
-    ----------
-    weights
-        Of each node, in units of 1 / SHARE_UNITS, shape (n,).
-    at_least, at_most
-        Bounds in the same unit, shape (K - 1,).
-    """
-
+    # Of each node, in units of 1 / SHARE_UNITS, shape (n,).
     weights: IntArray
+    # at_least, at_most: Bounds in the same unit, shape (K - 1,).
     at_least: IntArray
     at_most: IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Superblocks:
-    """The superblocks of a program.
+    """The superblocks of a program."""
 
-    Attributes
-    ----------
-    merged
-        How many stages each superblock stands for, at most, shape (K,).
-    is_costed
-        Whether the program has the rows of a superblock, shape (K,). They hold in any case.
-    prefixes
-        If not None, what the superblocks weigh together up to each one.
-    """
-
+    # How many stages each superblock stands for, at most, shape (K,).
     merged: IntArray
+    # Whether the program has the rows of a superblock, shape (K,). They hold in any case.
     is_costed: npt.NDArray[np.bool_]
+    # If not None, what the superblocks weigh together up to each one.
     prefixes: PrefixWeights | None = None
 
 
@@ -95,33 +82,24 @@ def single_stages(k: int) -> Superblocks:
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """A linear program ``min z + price s`` in triplets; the last two columns are s and z.
+    """A linear program ``min z + price s`` in triplets; the last two columns are s and z."""
 
-    Attributes
-    ----------
-    rows, columns, values
-        The non-zeros.
-    lower
-        The rows' lower bounds.
-    upper
-        The columns' upper bounds; all lower bounds are 0.
-    family, number
-        What each row is, as an index into `FAMILIES` and the number by which certificates know it:
-        v K + b, or e K + b for edge e, or b, where K is the number of superblocks.
-    y
-        Column of y(v, b), shape (n, K), or -1 where it is fixed.
-    c
-        Column of c(u, b), shape (n, K), or -1 where the program does without it.
-    """
-
+    # rows, columns, values: The non-zeros.
     rows: IntArray
     columns: IntArray
     values: FloatArray
+    # The rows' lower bounds.
     lower: FloatArray
+    # The columns' upper bounds; all lower bounds are 0.
     upper: FloatArray
+    # family, number: What each row is, as an index into `FAMILIES` and the number by which
+    # certificates know it: v K + b, or e K + b for edge e, or b, where K is the number of
+    # superblocks.
     family: IntArray
     number: IntArray
+    # Column of y(v, b), shape (n, K), or -1 where it is fixed.
     y: IntArray
+    # Column of c(u, b), shape (n, K), or -1 where the program does without it.
     c: IntArray
 
 
@@ -167,15 +145,9 @@ class _Rows:
 def relax(
     graph: PipelineGraph, superblocks: Superblocks, amounts: IntArray, windows: Windows
 ) -> Relaxation:
-    """Build the relaxation.
-
-    Parameters
-    ----------
-    amounts
-        Each node's share of a stage in units of 1 / SHARE_UNITS, shape (n,).
-    windows
-        First and last superblock of each node.
-    """
+    """Build the relaxation."""
+    # `amounts`: Each node's share of a stage in units of 1 / SHARE_UNITS, shape (n,). `windows`:
+    # First and last superblock of each node.
     dag, count = graph.dag, len(superblocks.merged)
     first, last = windows.first, windows.last
     numbers = np.arange(count)

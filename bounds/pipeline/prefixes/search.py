@@ -53,44 +53,25 @@ _TICK_ROWS = [FAMILIES.index(name) for name in ("cost", "overflow")]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The solver's answer to a program.
+    """The solver's answer to a program."""
 
-    Attributes
-    ----------
-    optimum
-        In stages, or in ticks if it is a cost; infinite if there is no solution.
-    y
-        Values of y(v, b), those that windows fix included, shape (n, K); None without a solution.
-    multipliers
-        Of the rows: of a minimum, or of a proof that there is no solution.
-    basis
-        To start the next solution from.
-    """
-
+    # In stages, or in ticks if it is a cost; infinite if there is no solution.
     optimum: float
+    # Values of y(v, b), those that windows fix included, shape (n, K); None without a solution.
     y: FloatArray | None
+    # Of the rows: of a minimum, or of a proof that there is no solution.
     multipliers: FloatArray
+    # To start the next solution from.
     basis: Any
 
 
 class Program:
-    """The linear relaxation over the partitions that windows allow.
+    """The linear relaxation over the partitions that windows allow."""
 
-    Parameters
-    ----------
-    threshold
-        What a stage costs at most, in ticks.
-    amounts
-        Each node's share of a stage, in units of 1 / SHARE_UNITS, shape (n,).
-    price
-        Of transfers from the superblocks to what comes after them, as a part of their ticks; only
-        where the weight of the last prefix is the objective.
-
-    Attributes
-    ----------
-    count
-        Linear programs solved.
-    """
+    # `threshold`: What a stage costs at most, in ticks. `amounts`: Each node's share of a stage, in
+    # units of 1 / SHARE_UNITS, shape (n,). `price`: Of transfers from the superblocks to what comes
+    # after them, as a part of their ticks; only where the weight of the last prefix is the
+    # objective.
 
     def __init__(
         self,
@@ -105,6 +86,7 @@ class Program:
     ) -> None:
         self._relaxation = relaxation = relax(graph, superblocks, amounts, windows)
         self._objective, self._threshold = objective, threshold
+        # Linear programs solved.
         self.count = 0
         self._unit = 1.0 / max(threshold, 1)
         self._size = max(threshold, 1) if objective == "cost" else 1
@@ -143,10 +125,7 @@ class Program:
     def solve(self, windows: Windows, seconds: float, basis: Any = None) -> Point:
         """Solve the program with narrower windows.
 
-        Raises
-        ------
-        OutOfTimeError
-            If it takes longer than some seconds.
+        Raises `OutOfTimeError` if it takes longer than some seconds.
         """
         if seconds <= 0:
             raise OutOfTimeError
@@ -210,39 +189,24 @@ class Program:
 
 @dataclass(eq=False)
 class Leaf:
-    """Partitions within windows: a leaf of the tree until it is branched on.
-
-    Attributes
-    ----------
-    optimum
-        A lower bound on the objective in this part.
-    point
-        None if the windows leave nothing, or if an earlier program was solved.
-    parent
-        The part that it was branched from; its multipliers hold here, too.
-    branching
-        Node and superblock.
-    multipliers
-        Of an earlier program.
-    """
+    """Partitions within windows: a leaf of the tree until it is branched on."""
 
     windows: Windows
+    # A lower bound on the objective in this part.
     optimum: float = np.inf
+    # None if the windows leave nothing, or if an earlier program was solved.
     point: Point | None = None
+    # The part that it was branched from; its multipliers hold here, too.
     parent: "Leaf | None" = None
+    # Node and superblock.
     branching: tuple[int, int] | None = None
     children: "tuple[Leaf, Leaf] | None" = None
+    # Of an earlier program.
     multipliers: Multipliers | None = None
 
 
 class Search:
-    """Branch-and-bound tree over the partitions that windows allow.
-
-    Attributes
-    ----------
-    root
-        Of the tree.
-    """
+    """Branch-and-bound tree over the partitions that windows allow."""
 
     def __init__(
         self,
@@ -309,14 +273,8 @@ class Search:
 
         If it is decided, another one to which the program is new may still gain.
 
-        Returns
-        -------
-        False if nothing is left to improve on.
-
-        Raises
-        ------
-        OutOfTimeError
-            If the budget ends first. The tree stays as it was.
+        Returns False if nothing is left to improve on. Raises `OutOfTimeError` if the budget ends
+        first. The tree stays as it was.
         """
         if not self._waiting:
             return False

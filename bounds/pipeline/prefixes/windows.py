@@ -56,30 +56,20 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """The reflexive and transitive closure of a graph: part of a second for large ones.
+    """The reflexive and transitive closure of a graph: part of a second for large ones."""
 
-    Attributes
-    ----------
-    before
-        Whether the row's node is the column's, or depends on it, shape (n, n).
-    rows_at_a_time
-        Rows taken together in products, which convert them to eight times their size.
-    budget
-        The clock that is looked at between such rows; none if it is None.
-    """
-
+    # Whether the row's node is the column's, or depends on it, shape (n, n).
     before: npt.NDArray[np.bool_]
+    # Rows taken together in products, which convert them to eight times their size.
     rows_at_a_time: int = 1024
+    # The clock that is looked at between such rows; none if it is None.
     budget: Budget | None = None
 
     @classmethod
     def of(cls, dag: Dag, budget: Budget | None = None, rows_at_a_time: int = 1024) -> "Closure":
         """Return the closure of a graph.
 
-        Raises
-        ------
-        OutOfTimeError
-            If the budget ends first.
+        Raises `OutOfTimeError` if the budget ends first.
         """
         before = np.eye(dag.nodes, dtype=np.bool_)
         closure = cls(before, rows_at_a_time, budget)

@@ -1,6 +1,5 @@
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -9,7 +8,6 @@ from brute_force import instance, stage_cost
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.pipeline.flows import minimum_cuts
 from boundmark.bounds.pipeline.flows.minimum_cuts import MinimumCuts
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -112,28 +110,3 @@ def test_a_flow_stays_near_its_node(random_graph: Callable[..., PipelineGraph]) 
     flow = MinimumCuts(graph).flow(1500, 1)
     assert 0 < len(flow["edges"]) < 40
     assert np.all(np.diff(flow["edges"]) > 0)
-
-
-def test_flows_are_kept_up_to_a_number_of_amounts(
-    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are the same as those computed again, whether there is room for them or not."""
-    graph = random_graph(40, 1)
-    plain = MinimumCuts(graph, most_kept=0)
-    wanted = [plain.flow(node, 8) for node in range(40)]
-    some = sum(len(flow["edges"]) for flow in wanted[:20])
-    computed: list[int] = []
-    cut_flow = minimum_cuts.cut_flow
-
-    def counted(node: int, *others: Any) -> Any:
-        computed.append(node)
-        return cut_flow(node, *others)
-
-    monkeypatch.setattr(minimum_cuts, "cut_flow", counted)
-    cuts = MinimumCuts(graph, most_kept=some)
-    for _ in range(2):
-        assert [cuts.flow(node, 8) for node in range(40)] == wanted
-    assert computed[:40] == list(range(40))
-    assert set(computed[40:]).isdisjoint(range(20))
-    assert len(computed) < 80
-    assert cuts.flow(0, 3) == plain.flow(0, 3) != wanted[0]
