@@ -32,7 +32,7 @@ FRACTIONAL_LOAD = Method(
     kind="bound",
     summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
     run=Deferred("boundmark.bounds.pipeline.flows.fractional_load:run"),
-    version=2,
+    version=3,
 )
 
 PACKING = Method(
@@ -60,7 +60,7 @@ MIP_TREE = Method(
     kind="bound",
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
     run=Deferred("boundmark.bounds.pipeline.prefixes.mip_tree:run"),
-    version=4,
+    version=5,
 )
 
 IDEAL_DP = Method(
@@ -88,7 +88,7 @@ PREFIX_BOUND = Method(
     summary="How far the first stages can get, step by step, each by branch and bound.",
     run=Deferred("boundmark.bounds.pipeline.prefixes.prefix_bound:run"),
     seeded=True,
-    version=4,
+    version=5,
 )
 
 CERTIFY = Method(
@@ -99,7 +99,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=31,
+    version=32,
 )
 
 BOTTLENECK = Method(
