@@ -6,7 +6,7 @@ It cannot limit its memory; the runner does. highspy and ortools do not load int
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -108,9 +108,9 @@ class LinearProgram:
     """
 
     # `matrix`: Of the rows, a `scipy.sparse` matrix in CSR form. `columns`, `rows`: Least and
-    # largest values of x, and of ``matrix x``. `is_primal`: Whether to use the primal simplex
-    # method, for which new columns leave the basis feasible, instead of the dual one, for which new
-    # limits do.
+    # largest values of x, and of ``matrix x``. `method`: The primal simplex method, for which new
+    # columns leave the basis feasible; the dual one, for which new limits do; or the dual one after
+    # an interior point and crossover.
 
     def __init__(
         self,
@@ -119,20 +119,21 @@ class LinearProgram:
         columns: Limits,
         rows: Limits,
         threads: int,
-        is_primal: bool = False,
+        method: Literal["primal", "dual", "interior"] = "dual",
     ) -> None:
         self._solver = _loaded((matrix.indptr, matrix.indices, matrix.data), cost, columns, rows)
         import highspy
 
         self._status = highspy.HighsModelStatus
-        self._columns = len(cost)
-        self._is_cold = not is_primal
+        # On 800 columns of a program over stages, an interior point takes a fifth of the time of
+        # the simplex method, on few no less.
+        self._begins_inside = method == "interior" and len(cost) > 450
         for option, value in (
             ("threads", threads),
             ("presolve", "off"),
-            ("simplex_strategy", 4 if is_primal else 1),
-            # Devex: exact weights are lost with each basis that is set, and take long to compute.
-            ("simplex_dual_edge_weight_strategy", 1),
+            ("simplex_strategy", 4 if method == "primal" else 1),
+            # Devex where bases are set: exact weights are lost with each, and take long to compute.
+            ("simplex_dual_edge_weight_strategy", 1 if method == "interior" else -1),
         ):
             self._solver.setOptionValue(option, value)
 
@@ -151,12 +152,10 @@ class LinearProgram:
     def add_column(self, cost: float, rows: IndexArray, values: FloatArray) -> None:
         """Add a column of at least 0."""
         self._solver.addCol(cost, 0.0, math.inf, len(rows), rows, values)
-        self._columns += 1
 
     def delete_columns(self, columns: IndexArray) -> None:
         """Delete columns; those behind them move up."""
         self._solver.deleteCols(len(columns), columns)
-        self._columns -= len(columns)
 
     def solve(self, seconds: float, basis: Any = None) -> Solved | None:
         """Solve the program; return None if the time was too short."""
@@ -164,12 +163,8 @@ class LinearProgram:
         solver, status = self._solver, self._status
         if basis is not None:
             solver.setBasis(basis)
-        # Without a basis, an interior point and crossover take a fifth of the time of the simplex
-        # method on 800 columns, and no less on fewer.
-        methods = ["simplex"]
-        if self._is_cold and basis is None and self._columns > 450:
-            methods.insert(0, "ipm")
-        self._is_cold = False
+        methods = ["ipm"] * (self._begins_inside and basis is None) + ["simplex"]
+        self._begins_inside = False
         # The limit counts from the solver's first run on.
         end = solver.getRunTime() + max(seconds, 0.01)
         for method in methods:

@@ -75,10 +75,6 @@ class Tree:
     def raise_bound(self) -> None:
         """Report the tree's bounds at rising thresholds."""
         best, budget = self._best, self._budget
-        # Distance of the next target from what has been refuted, as a part of it; it doubles up to
-        # the largest. Shares far above what can be refuted are weak, and each new target has the
-        # worst leaves solved again, so steps begin small.
-        step, largest_step = 0.004, 0.016
         slowest, next_report = 0.0, next_report_at(budget.spent(), 0.0)
         with suppress(OutOfTimeError):
             is_open = self._go_to(best.proven)
@@ -92,8 +88,7 @@ class Tree:
                 began = budget.spent()
                 if self.optimum > self.threshold:
                     self.report(self.threshold)
-                    is_open = self._go_to(self._next_target(step))
-                    step = min(2 * step, largest_step) if self._is_grown else step
+                    is_open = self._go_to(self._next_target())
                 elif best.proven > self.threshold:
                     # Another method has proven more.
                     is_open = self._go_to(best.proven)
@@ -107,19 +102,17 @@ class Tree:
         self.report(self.threshold)
         self._refute_less()
 
-    @property
-    def _is_grown(self) -> bool:
-        return self._search is not None and self._search.root.children is not None
-
-    def _next_target(self, step: float) -> int:
+    def _next_target(self) -> int:
         """Return the next threshold, below the cost of the best partition.
 
         What the root alone refutes tells how far to go, if not too far: half of what its bound has
         to spare, since it has less at larger thresholds.
         """
-        refuted, part = self.threshold, step
-        if not self._is_grown:
-            part = max(step, min(self.optimum / max(refuted, 1) - 1, 0.04) / 2)
+        # Each new target has the worst leaves solved again, but shares far above what can be
+        # refuted are weak.
+        refuted, part = self.threshold, 0.016
+        if self._search is None or self._search.root.children is None:
+            part = max(0.0005, min(self.optimum / max(refuted, 1) - 1, 0.04) / 2)
         known = max(refuted + 1, self._best.objective - 1)
         return int(min(refuted + max(1, int(part * refuted)), known))
 

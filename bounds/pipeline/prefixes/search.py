@@ -9,7 +9,7 @@ that differs in a few bounds, which takes the dual simplex method some dozen ite
 import heapq
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -57,11 +57,12 @@ class Point:
 
     # In stages, or in ticks if it is a cost; infinite if there is no solution.
     optimum: float
-    # Values of y(v, b), those that windows fix included, shape (n, K); None without a solution.
+    # Values of y(v, b), those that windows fix included, shape (n, K); None without a solution, and
+    # once the part is branched on.
     y: FloatArray | None
     # Of the rows: of a minimum, or of a proof that there is no solution.
     multipliers: FloatArray
-    # To start the next solution from.
+    # To start the solutions of its two parts from.
     basis: Any
 
 
@@ -118,7 +119,8 @@ class Program:
             has_column = outer >= 0
             cost[outer[has_column]] += price * graph.transfer[has_column] * self._unit
         rows = lower[self._kept], np.full(len(self._kept), np.inf)
-        self._program = LinearProgram(matrix[self._kept], cost, (least, upper), rows, threads)
+        limits = (least, upper), rows
+        self._program = LinearProgram(matrix[self._kept], cost, *limits, threads, "interior")
         self._open_node, self._open_block = np.nonzero(relaxation.y >= 0)
         self._open_column = relaxation.y[self._open_node, self._open_block].astype(np.int32)
 
@@ -158,7 +160,7 @@ class Program:
         relaxation = self._relaxation
         units = np.where(np.isin(relaxation.family, _TICK_ROWS), 1, max(self._threshold, 1))
         amounts = point.multipliers * MULTIPLIER_UNITS * units
-        if point.y is not None and self._objective != "cost":
+        if np.isfinite(point.optimum) and self._objective != "cost":
             amounts[self._dropped()] = MULTIPLIER_UNITS * max(self._threshold, 1)
         return whole_multipliers(relaxation, amounts)
 
@@ -296,6 +298,9 @@ class Search:
         first, second = (self._solved(Leaf(side, parent=leaf)) for side in sides)
         heapq.heappop(self._waiting)
         leaf.branching, leaf.children = branching, (first, second)
+        if leaf.point is not None:
+            # Only its multipliers may be asked for again; trees have thousands of parts.
+            leaf.point = replace(leaf.point, y=None, basis=None)
         self._push(first)
         self._push(second)
         return True

@@ -301,7 +301,7 @@ class Master:
         ones, unlimited = np.ones(nodes), np.full(nodes, np.inf)
         limits = (np.zeros(nodes), unlimited), (ones, unlimited)
         self._program = LinearProgram(
-            eye_array(nodes, format="csr"), ones, *limits, threads, is_primal=True
+            eye_array(nodes, format="csr"), ones, *limits, threads, "primal"
         )
         self._reduced_costs = ones
         self._nodes, self._most, self._growth = nodes, most_columns * nodes, growth

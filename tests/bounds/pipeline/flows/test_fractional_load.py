@@ -84,14 +84,10 @@ def test_proofs_end_in_time(graph: PipelineGraph) -> None:
     )
     assert not recorder.bounds
     assert table.flows_in_time(bound, LooksBudget(10.0)) is None
-    # What has been computed so far is kept, and needs no look at the clock.
     flows = table.flows_in_time(bound, Budget(1e6))
     assert flows is not None
     assert len(flows) > 20
-    assert table.flows_in_time(bound, LooksBudget(0.0)) == flows
-    assert (
-        table.report(sample, "fractional-load", Best(sample, recorder), LooksBudget(0.0)) == bound
-    )
+    assert table.report(sample, "fractional-load", Best(sample, recorder), Budget(1e6)) == bound
     assert [report.bound for report in recorder.bounds] == [bound]
     for run in (packing.run, cut_tree.run, mip_tree.run):
         recorder = Recorder()
