@@ -107,9 +107,6 @@ class Stage(NamedTuple):
 class Side:
     """One side's groups of nodes, and all its down-sets, numbered by size."""
 
-    # ideals: The down-sets: groups, as bits. The first is empty, the last has all. read: Of each
-    # down-set: groups of the other side whose tensors it reads, as bits.
-
     def __init__(
         self, graph: Instance, consumers: list[list[int]], merged: list[int], nodes: set[int]
     ) -> None:
@@ -121,7 +118,7 @@ class Side:
         self._cache = graph.cache
         # Nodes of each group.
         self.groups: list[list[int]] = [[] for _ in range(size)]
-        # transfer: Of each group: the transfer of the one tensor that leaves it.
+        # By group, the last one: the transfer of the one tensor that leaves it.
         self._work, self._load, self.transfer = [0] * size, [0] * size, [0] * size
         self._is_read_here, self._is_sent = [False] * size, [False] * size
         self._producers, self._consumers = [0] * size, [0] * size
@@ -151,6 +148,8 @@ class Side:
     def _find_ideals(self) -> None:
         size = len(self.groups)
         number = {0: 0}
+        # The down-sets: groups, as bits, the first empty, the last with all; and the groups of the
+        # other side whose tensors each reads, as bits.
         self.ideals, self.read = [0], [0]
         # Of each down-set: the groups that may come next, and with each the larger down-set, and
         # the producers whose tensors are read for the last time.
@@ -307,17 +306,15 @@ class TowerStages(NamedTuple):
 class PairSearch:
     """Breadth-first search over pairs of down-sets, from both empty to both complete."""
 
-    # plain: Stages beside the tower that read none of its tensors.
-
     def __init__(self, inner: Side, outer: Side, threshold: int) -> None:
         self._threshold = threshold
         self._size = size = len(outer.ideals)
         self._targets = [0] * size
-        # reading, alone: The others: without what they read, for stages with a part of the tower;
-        # and with it, for stages without.
+        # Stages beside the tower that read none of its tensors; the others without what they read,
+        # for stages with a part of the tower; and with it, for stages without.
         self.plain, self.reading, self.alone = Sources(size), Sources(size), Sources(size)
-        # inner_rest, outer_rest: By down-set of the tower, and beside it: the least sum of costs of
-        # stages with all that is outside, `NEVER` if that is more or there are none.
+        # By down-set beside the tower, and of it: the least sum of costs of stages with all that is
+        # outside, `NEVER` if that is more or there are none.
         self.outer_rest, self.inner_rest = [NEVER] * size, [NEVER] * len(inner.ideals)
         self.outer_rest[-1] = self.inner_rest[-1] = 0
         count = 0

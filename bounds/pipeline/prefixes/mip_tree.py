@@ -55,16 +55,14 @@ def run(
 class Tree:
     """A tree over the stages of all nodes, at thresholds that rise."""
 
-    # threshold: What stages cost at most.
-
     def __init__(
         self, instance: PipelineInstance, table: ShareTable, budget: Budget, best: Best
     ) -> None:
         self._instance, self._table, self._budget, self._best = instance, table, budget, best
         self._closure = Closure.of(instance.graph.dag, budget)
         self._search: Search | None = None
-        # is_too_large: Whether the tree has grown beyond what the checker checks.
-        # seconds: What the slowest check took.
+        # What stages cost at most, what the slowest check took, and whether the tree has grown
+        # beyond what the checker checks.
         self.threshold, self.seconds, self.is_too_large = 0, 0.0, False
 
     @property

@@ -83,14 +83,12 @@ class Step:
 class Prefixes:
     """Bounds on the weights of all prefixes of a pipeline whose stages cost at most a threshold."""
 
-    # weights: Of the nodes, shape (n,).
-
     def __init__(self, closure: Closure, weights: IntArray, heaviest: int, k: int) -> None:
-        # heaviest: What a stage weighs at most.
+        # Weights of the nodes, shape (n,), and what a stage weighs at most.
         self.weights, self.heaviest, self.k = weights, heaviest, k
         self.total = int(weights.sum())
+        # What the first s stages weigh, for s from 0 to k.
         self.at_most = [min(self.total, s * heaviest) for s in range(k)] + [self.total]
-        # at_least, at_most: Of the first s stages, for s from 0 to k.
         self.at_least = [0] + [max(0, self.total - (k - s) * heaviest) for s in range(1, k + 1)]
         self._closure = closure
         self._before = closure.weights_before(weights)
