@@ -126,7 +126,7 @@ def test_branching_is_that_of_the_checker(
     closure = Closure.of(sample.graph.dag)
     ends = st.lists(st.integers(0, stages - 1), min_size=nodes, max_size=nodes)
     drawn = zip(data.draw(ends), data.draw(ends), strict=True)
-    first, last = zip(*(sorted(pair) for pair in drawn), strict=True)
+    first, last = map(list, zip(*(sorted(pair) for pair in drawn), strict=True))
     first, last = windows.narrowed(order, first, last)
     for _ in range(3):
         node = data.draw(st.integers(0, nodes - 1))
