@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from boundmark.bounds import checker
-from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.problem import solution_document

@@ -32,10 +32,7 @@ def run(
 ) -> None:
     """Report the bound.
 
-    Raises
-    ------
-    UnsupportedError
-        If the goal is another one than the bottleneck.
+    Raises `UnsupportedError` if the goal is another one than the bottleneck.
     """
     if instance.goal != "bottleneck":
         raise UnsupportedError(

@@ -57,13 +57,8 @@ def run(
     *,
     steps: int = 0,
 ) -> None:
-    """Report the optimum and its certificate, or a bound where the time is up.
-
-    Parameters
-    ----------
-    steps
-        Most steps of one search, as the checker counts them; 0 for `STEPS`.
-    """
+    """Report the optimum and its certificate, or a bound where the time is up."""
+    # `steps`: Most steps of one search, as the checker counts them; 0 for `STEPS`.
     if instance.virtual_stages > 1:
         raise UnsupportedError(
             f"there are {instance.virtual_stages} virtual stages; the search expects one stage for "

@@ -19,12 +19,8 @@ FREE_COLUMNS = 2_000
 def solve(model: LinearModel, search: Search) -> Outcome:
     """Minimise a model with Gurobi.
 
-    Raises
-    ------
-    UnsupportedError
-        If there is no licence.
-    ModelTooLargeError
-        If the licence is for smaller models.
+    Raises `UnsupportedError` if there is no licence. Raises `ModelTooLargeError` if the licence is
+    for smaller models.
     """
     with _gurobi_of(model.columns, model.rows) as gurobi:
         return _solve(gurobi, FloatingModel.of(model), search)
@@ -42,10 +38,7 @@ def presolved_size(model: LinearModel) -> tuple[int, int]:
 def most_columns() -> float:
     """Return how many columns a model may have by the licence: 2,000, or no limit.
 
-    Raises
-    ------
-    UnsupportedError
-        If there is no licence.
+    Raises `UnsupportedError` if there is no licence.
     """
     try:
         with _gurobi_of(FREE_COLUMNS + 1, 0) as gurobi:
@@ -60,18 +53,10 @@ def most_columns() -> float:
 def _gurobi_of(columns: int, rows: int) -> Iterator[Any]:
     """Provide an empty Gurobi model; a licence that does not cover the model is a sentence.
 
-    Parameters
-    ----------
-    columns, rows
-        Of the model that is to be, for the sentence.
-
-    Raises
-    ------
-    UnsupportedError
-        If there is no licence.
-    ModelTooLargeError
-        If the licence is for smaller models.
+    Raises `UnsupportedError` if there is no licence. Raises `ModelTooLargeError` if the licence is
+    for smaller models.
     """
+    # `columns`, `rows`: Of the model that is to be, for the sentence.
     require_module("gurobipy")
     import gurobipy
 

@@ -5,15 +5,19 @@ It cannot limit its memory; the runner does. highspy and ortools do not load int
 """
 
 import math
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from boundmark.bounds.mip.linear_model import FloatArray, FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import Improving, Outcome, Search
 from boundmark.problems.method import require_module
 
 Limits: TypeAlias = tuple[FloatArray, FloatArray]
+# Of columns and rows, as HiGHS takes them.
+IndexArray: TypeAlias = npt.NDArray[np.int32]
 
 
 def solve(model: LinearModel, search: Search) -> Outcome:
@@ -80,24 +84,108 @@ def _model_loaded(floating: FloatingModel) -> Any:
     )
 
 
-def highs_solver(matrix: Any, cost: FloatArray, columns: Limits, rows: Limits, threads: int) -> Any:
-    """Return a silent `highspy.Highs` that holds the program ``min cost x``.
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """An answer to a linear program."""
 
-    Parameters
-    ----------
-    matrix
-        Of the rows, a `scipy.sparse` matrix in CSR form.
-    columns, rows
-        Least and largest values of x, and of ``matrix x``.
+    # Infinite if there is no solution.
+    optimum: float
+    # values, reduced_costs: Of the columns; both are empty without a solution.
+    values: FloatArray
+    reduced_costs: FloatArray
+    # Of the rows: of the optimum, or of a proof that there is no solution, the largest 1.
+    multipliers: FloatArray
+    # To start a later solution from.
+    basis: Any
 
-    Raises
-    ------
-    UnsupportedError
-        If HiGHS is not installed.
+
+class LinearProgram:
+    """A program ``min cost x`` that changes little by little, solved by the simplex method.
+
+    Each solution starts from the last basis, or from one that is given.
+
+    Raises `UnsupportedError` if HiGHS is not installed.
     """
-    solver = _loaded((matrix.indptr, matrix.indices, matrix.data), cost, columns, rows)
-    solver.setOptionValue("threads", threads)
-    return solver
+
+    # `matrix`: Of the rows, a `scipy.sparse` matrix in CSR form. `columns`, `rows`: Least and
+    # largest values of x, and of ``matrix x``. `method`: The primal simplex method, for which new
+    # columns leave the basis feasible; the dual one, for which new limits do; or the dual one after
+    # an interior point and crossover.
+
+    def __init__(
+        self,
+        matrix: Any,
+        cost: FloatArray,
+        columns: Limits,
+        rows: Limits,
+        threads: int,
+        method: Literal["primal", "dual", "interior"] = "dual",
+    ) -> None:
+        self._solver = _loaded((matrix.indptr, matrix.indices, matrix.data), cost, columns, rows)
+        import highspy
+
+        self._status = highspy.HighsModelStatus
+        # On 800 columns of a program over stages, an interior point takes a fifth of the time of
+        # the simplex method, on few no less.
+        self._begins_inside = method == "interior" and len(cost) > 450
+        for option, value in (
+            ("threads", threads),
+            ("presolve", "off"),
+            ("simplex_strategy", 4 if method == "primal" else 1),
+            # Devex where bases are set: exact weights are lost with each, and take long to compute.
+            ("simplex_dual_edge_weight_strategy", 1 if method == "interior" else -1),
+        ):
+            self._solver.setOptionValue(option, value)
+
+    def limit_columns(self, columns: IndexArray, least: FloatArray, most: FloatArray) -> None:
+        """Change what columns are at least and at most."""
+        self._solver.changeColsBounds(len(columns), columns, least, most)
+
+    def limit_row(self, row: int, least: float, most: float) -> None:
+        """Change what a row is at least and at most."""
+        self._solver.changeRowBounds(row, least, most)
+
+    def change_cost(self, column: int, cost: float) -> None:
+        """Change the cost of a column."""
+        self._solver.changeColCost(column, cost)
+
+    def add_column(self, cost: float, rows: IndexArray, values: FloatArray) -> None:
+        """Add a column of at least 0."""
+        self._solver.addCol(cost, 0.0, math.inf, len(rows), rows, values)
+
+    def delete_columns(self, columns: IndexArray) -> None:
+        """Delete columns; those behind them move up."""
+        self._solver.deleteCols(len(columns), columns)
+
+    def solve(self, seconds: float, basis: Any = None) -> Solved | None:
+        """Solve the program; return None if the time was too short."""
+        # `basis`: Of a solution of this program under other limits.
+        solver, status = self._solver, self._status
+        if basis is not None:
+            solver.setBasis(basis)
+        methods = ["ipm"] * (self._begins_inside and basis is None) + ["simplex"]
+        self._begins_inside = False
+        # The limit counts from the solver's first run on.
+        end = solver.getRunTime() + max(seconds, 0.01)
+        for method in methods:
+            solver.setOptionValue("solver", method)
+            solver.setOptionValue("time_limit", end)
+            solver.run()
+            if solver.getModelStatus() == status.kOptimal:
+                solution = solver.getSolution()
+                return Solved(
+                    optimum=float(solver.getInfo().objective_function_value),
+                    values=np.array(solution.col_value),
+                    reduced_costs=np.array(solution.col_dual),
+                    multipliers=np.array(solution.row_dual),
+                    basis=solver.getBasis(),
+                )
+        if solver.getModelStatus() != status.kInfeasible:
+            return None
+        _, found, ray = solver.getDualRay()
+        proof = np.array(ray) if found else np.zeros(solver.getNumRow())
+        none = np.zeros(0)
+        return Solved(math.inf, none, none, proof / max(float(np.abs(proof).max()), 1e-9), None)
 
 
 def _loaded(
@@ -107,15 +195,9 @@ def _loaded(
     rows: Limits,
     is_integer: Any = None,
 ) -> Any:
-    """Return a silent `highspy.Highs` that holds a program.
-
-    Parameters
-    ----------
-    nonzeros
-        Where rows start, columns and values of the matrix, as in CSR form.
-    is_integer
-        Which columns take integers only; none by default.
-    """
+    """Return a silent `highspy.Highs` that holds a program."""
+    # `nonzeros`: Where rows start, columns and values of the matrix, as in CSR form. `is_integer`:
+    # Which columns take integers only; none by default.
     require_module("highspy")
     import highspy
 

@@ -18,32 +18,23 @@ UNBOUNDED = 2**62
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """A program: minimise one column subject to bounds on columns and rows, in integers.
+    """A program: minimise one column subject to bounds on columns and rows, in integers."""
 
-    Attributes
-    ----------
-    lower, upper
-        Bounds of the columns, shape (columns,); `UNBOUNDED` stands for none.
-    is_integer
-        Which columns take integers only, shape (columns,).
-    is_cost
-        Which columns are in ticks; all others are numbers of the order of 1.
-    objective
-        The column to minimise; one in ticks.
-    row_start, row_columns, row_values
-        Nonzeros: row i has ``row_columns[row_start[i]:row_start[i + 1]]``.
-    row_lower, row_upper
-        Bounds of the rows, shape (rows,).
-    """
-
+    # lower, upper: Bounds of the columns, shape (columns,); `UNBOUNDED` stands for none.
     lower: IntArray
     upper: IntArray
+    # Which columns take integers only, shape (columns,).
     is_integer: npt.NDArray[np.bool_]
+    # Which columns are in ticks; all others are numbers of the order of 1.
     is_cost: npt.NDArray[np.bool_]
+    # The column to minimise; one in ticks.
     objective: int
+    # row_start, row_columns, row_values: Nonzeros: row i has ``row_columns[row_start[i]:row_start[i
+    # + 1]]``.
     row_start: IntArray
     row_columns: IntArray
     row_values: IntArray
+    # row_lower, row_upper: Bounds of the rows, shape (rows,).
     row_lower: IntArray
     row_upper: IntArray
 
@@ -71,15 +62,9 @@ class RowCollector:
     def add(
         self, columns: IntArray, values: IntArray, lower: int = -UNBOUNDED, upper: int = UNBOUNDED
     ) -> None:
-        """Add ``lower <= values . columns <= upper`` for each row of `columns`.
-
-        Parameters
-        ----------
-        columns
-            Different columns in each row, shape (rows, width).
-        values
-            Their coefficients, the same in all rows, shape (width,).
-        """
+        """Add ``lower <= values . columns <= upper`` for each row of `columns`."""
+        # `columns`: Different columns in each row, shape (rows, width). `values`: Their
+        # coefficients, the same in all rows, shape (width,).
         kept = columns[:, values != 0]
         rows, width = kept.shape
         self._columns.append(kept.ravel())
@@ -105,14 +90,10 @@ class FloatingModel:
 
     Costs of real models are millions of ticks, while solvers accept absolute errors of 1e-6 and
     dislike coefficients that differ by more. Powers of two change no digit.
-
-    Attributes
-    ----------
-    unit
-        Ticks that a cost column counts in.
     """
 
     model: LinearModel
+    # Ticks that a cost column counts in.
     unit: float
     lower: FloatArray
     upper: FloatArray

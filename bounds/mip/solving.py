@@ -27,61 +27,40 @@ def ignore_bound(ticks: float) -> None:
 
 @dataclass(frozen=True)
 class Search:
-    """The inputs of a solver besides the model: limits, start and callbacks.
+    """The inputs of a solver besides the model: limits, start and callbacks."""
 
-    Attributes
-    ----------
-    budget
-        The solver stops when its time is up and takes no more threads than it says; memory as far
-        as the solver can limit it.
-    seed
-        For the solver's random choices.
-    start
-        A feasible solution to begin with.
-    on_incumbent
-        Called with the columns' values of each better solution; costs may be in the solver's unit.
-    on_bound
-        Called with each better lower bound, in ticks.
-    enough
-        A bound that need not be improved, in ticks.
-    """
-
+    # The solver stops when its time is up and takes no more threads than it says; memory as far as
+    # the solver can limit it.
     budget: Budget
+    # For the solver's random choices.
     seed: int = 0
+    # A feasible solution to begin with.
     start: IntArray | None = None
+    # Called with the columns' values of each better solution; costs may be in the solver's unit.
     on_incumbent: Callable[[FloatArray], None] = ignore_incumbent
+    # Called with each better lower bound, in ticks.
     on_bound: Callable[[float], None] = ignore_bound
+    # A bound that need not be improved, in ticks.
     enough: float = math.inf
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a solver: its status, best solution and bound.
+    """The result of a solver: its status, best solution and bound."""
 
-    Attributes
-    ----------
-    bound
-        Lower bound in ticks: minus infinity if nothing is known, infinity if there is no solution.
-    finished
-        Whether the bound is the model's optimum, up to the solver's tolerances.
-    nodes
-        Of the search tree, as the solver counts them; 0 if presolving or the time left none.
-    """
-
+    # Lower bound in ticks: minus infinity if nothing is known, infinity if there is no solution.
     bound: float
+    # Whether the bound is the model's optimum, up to the solver's tolerances.
     finished: bool
+    # Of the search tree, as the solver counts them; 0 if presolving or the time left none.
     nodes: int = 0
 
 
 class Solve(Protocol):
     """The type of solvers: functions that minimise a model.
 
-    Raises
-    ------
-    UnsupportedError
-        If the solver is not installed, or has no licence.
-    ModelTooLargeError
-        If the licence does not cover the model.
+    Raises `UnsupportedError` if the solver is not installed, or has no licence. Raises
+    `ModelTooLargeError` if the licence does not cover the model.
     """
 
     def __call__(self, model: LinearModel, search: Search) -> Outcome:
@@ -91,10 +70,8 @@ class Solve(Protocol):
 class Presolve(Protocol):
     """The type of functions that presolve a model and return its remaining size.
 
-    Raises
-    ------
-    UnsupportedError
-        If the solver is not installed, or its licence does not cover the model.
+    Raises `UnsupportedError` if the solver is not installed, or its licence does not cover the
+    model.
     """
 
     def __call__(self, model: LinearModel) -> tuple[int, int]:

@@ -7,7 +7,7 @@ MAX_WORK = Method(
     problem="pipeline",
     kind="bound",
     summary="The longest node's work ([MTPP24], Lemma 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.work:run_max_work"),
+    run=Deferred("boundmark.bounds.pipeline.paper.work:run_max_work"),
 )
 
 MEAN_WORK = Method(
@@ -15,7 +15,7 @@ MEAN_WORK = Method(
     problem="pipeline",
     kind="bound",
     summary="All work divided by k ([MTPP24], Lemma 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.work:run_mean_work"),
+    run=Deferred("boundmark.bounds.pipeline.paper.work:run_mean_work"),
 )
 
 NODE_CUT = Method(
@@ -23,7 +23,7 @@ NODE_CUT = Method(
     problem="pipeline",
     kind="bound",
     summary="The cheapest set around the most demanding node, by minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.minimum_cuts:run_node_cut"),
+    run=Deferred("boundmark.bounds.pipeline.flows.minimum_cuts:run_node_cut"),
 )
 
 FRACTIONAL_LOAD = Method(
@@ -31,8 +31,8 @@ FRACTIONAL_LOAD = Method(
     problem="pipeline",
     kind="bound",
     summary="Each node's share of a stage's work, given the tensors around it, by minimum cuts.",
-    run=Deferred("boundmark.bounds.pipeline.fractional_load:run"),
-    version=2,
+    run=Deferred("boundmark.bounds.pipeline.flows.fractional_load:run"),
+    version=3,
 )
 
 PACKING = Method(
@@ -59,8 +59,8 @@ MIP_TREE = Method(
     problem="pipeline",
     kind="bound",
     summary="Branch and bound on the strengthened exact MIP, every leaf certified.",
-    run=Deferred("boundmark.bounds.pipeline.trees.mip_tree:run"),
-    version=4,
+    run=Deferred("boundmark.bounds.pipeline.prefixes.mip_tree:run"),
+    version=5,
 )
 
 IDEAL_DP = Method(
@@ -68,7 +68,7 @@ IDEAL_DP = Method(
     problem="pipeline",
     kind="exact",
     summary="The optimum by dynamic programming over down-sets, for graphs that have few of them.",
-    run=Deferred("boundmark.bounds.pipeline.ideal_dp:run"),
+    run=Deferred("boundmark.bounds.pipeline.downsets.ideal_dp:run"),
     params={"ideals": 200_000},
 )
 
@@ -77,7 +77,7 @@ TWO_BRANCH_DP = Method(
     problem="pipeline",
     kind="exact",
     summary="Dynamic programming over pairs of down-sets, for graphs with two parallel branches.",
-    run=Deferred("boundmark.bounds.pipeline.two_branch_dp:run"),
+    run=Deferred("boundmark.bounds.pipeline.downsets.two_branch_dp:run"),
     seeded=True,
 )
 
@@ -86,9 +86,9 @@ PREFIX_BOUND = Method(
     problem="pipeline",
     kind="exact",
     summary="How far the first stages can get, step by step, each by branch and bound.",
-    run=Deferred("boundmark.bounds.pipeline.prefix_bound.method:run"),
+    run=Deferred("boundmark.bounds.pipeline.prefixes.prefix_bound:run"),
     seeded=True,
-    version=4,
+    version=5,
 )
 
 CERTIFY = Method(
@@ -99,7 +99,7 @@ CERTIFY = Method(
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
-    version=31,
+    version=32,
 )
 
 BOTTLENECK = Method(
@@ -107,7 +107,7 @@ BOTTLENECK = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock program: a stage, what is before and after it ([MTPP24], 3.2).",
-    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_bottleneck"),
+    run=Deferred("boundmark.bounds.pipeline.paper.integer_programs:run_bottleneck"),
     params={"solver": "highs"},
 )
 
@@ -116,7 +116,7 @@ BOTTLENECK_GUESS = Method(
     problem="pipeline",
     kind="bound",
     summary="Three-superblock programs, one for each position of the stage ([MTPP24], 3.3).",
-    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_bottleneck_guess"),
+    run=Deferred("boundmark.bounds.pipeline.paper.integer_programs:run_bottleneck_guess"),
     params={"solver": "highs"},
     version=3,
 )
@@ -126,7 +126,7 @@ EXACT = Method(
     problem="pipeline",
     kind="exact",
     summary="The exact program as printed ([MTPP24], Figure 3).",
-    run=Deferred("boundmark.bounds.pipeline.trees.integer_programs:run_exact"),
+    run=Deferred("boundmark.bounds.pipeline.paper.integer_programs:run_exact"),
     params={"solver": "highs"},
 )
 

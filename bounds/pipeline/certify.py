@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from boundmark.bounds.best import Best
-from boundmark.bounds.pipeline import fractional_load, ideal_dp, two_branch_dp, work
-from boundmark.bounds.pipeline.fractional_load import GrowingTable, ShareTable
-from boundmark.bounds.pipeline.prefix_bound import method as prefix_bound
+from boundmark.bounds.pipeline.downsets import ideal_dp, two_branch_dp
+from boundmark.bounds.pipeline.flows import fractional_load
+from boundmark.bounds.pipeline.flows.fractional_load import GrowingTable, ShareTable
+from boundmark.bounds.pipeline.paper import work
+from boundmark.bounds.pipeline.prefixes import mip_tree, prefix_bound
 from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
-from boundmark.bounds.pipeline.trees import mip_tree
 from boundmark.bounds.pipeline.weights import cut_tree, packing
 from boundmark.bounds.pipeline.weights.packing import PackingSettings
 from boundmark.bounds.pipeline.weights.set_weights import SharedWeights

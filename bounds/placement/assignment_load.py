@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 
-from boundmark.bounds.mip.highs import highs_solver
+from boundmark.bounds.mip.highs import LinearProgram
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.method import Budget, Progress, require_module
+from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementInstance
 
 KIND = "assignment-load/1"
@@ -38,17 +38,14 @@ class AssignmentProgram:
     Any weights prove a bound, so they are rounded to integers, and what they prove is computed
     anew.
 
-    HiGHS begins with the last basis, which takes a tenth of the time of a new program.
+    It begins with the last basis, which takes a tenth of the time of a new program.
 
-    Parameters
-    ----------
-    duration
-        Ticks of each operator on each device, shape (n, D).
-    can_run
-        Where they say something, shape (n, D).
-    memory, capacity
-        Of operators, shape (n,), and devices, shape (D,); None if memory does not matter.
+    Raises `UnsupportedError` if HiGHS is not installed.
     """
+
+    # `duration`: Ticks of each operator on each device, shape (n, D). `can_run`: Where they say
+    # something, shape (n, D). `memory`, `capacity`: Of operators, shape (n,), and devices, shape
+    # (D,); None if memory does not matter.
 
     def __init__(
         self,
@@ -57,10 +54,6 @@ class AssignmentProgram:
         memory: IntArray | None = None,
         capacity: IntArray | None = None,
     ) -> None:
-        require_module("highspy")
-        import highspy
-
-        self._modules = highspy
         nodes, self._devices = duration.shape
         self._operator, self._device = np.nonzero(can_run)
         ticks = duration[self._operator, self._device]
@@ -81,9 +74,9 @@ class AssignmentProgram:
             lower = np.append(lower, np.full(self._devices, -np.inf))
             upper = np.append(upper, capacity / self._memory_scale)
         self._has_memory = memory is not None
-        self._solver = self._load(rows, places, values, lower, upper)
+        self._program = self._load(rows, places, values, lower, upper)
 
-    def _load(self, rows: Any, places: Any, values: Any, lower: Any, upper: Any) -> Any:
+    def _load(self, rows: Any, places: Any, values: Any, lower: Any, upper: Any) -> LinearProgram:
         columns = len(self._operator) + 1
         matrix = coo_array(
             (np.concatenate(values), (np.concatenate(rows), np.concatenate(places))),
@@ -91,26 +84,21 @@ class AssignmentProgram:
         ).tocsr()
         cost = np.append(np.zeros(columns - 1), 1.0)
         most = np.append(np.ones(columns - 1), np.inf)
-        return highs_solver(matrix, cost, (np.zeros(columns), most), (lower, upper), threads=1)
+        return LinearProgram(matrix, cost, (np.zeros(columns), most), (lower, upper), threads=1)
 
     def weights(self, allowed: BoolArray, lost: IntArray, seconds: float) -> Weights | None:
-        """Return the best weights, None if there is no solution or no time left.
-
-        Operators may be where `allowed`, shape (n, D), says; each device cannot use its `lost`
-        ticks.
-        """
+        """Return the best weights, None if there is no solution or no time left."""
+        # `allowed`: Where operators may be, shape (n, D). `lost`: Ticks that each device cannot
+        # use, shape (D,).
         is_open = allowed[self._operator, self._device].astype(np.float64)
         columns = np.arange(len(is_open), dtype=np.int32)
-        self._solver.changeColsBounds(len(columns), columns, np.zeros(len(columns)), is_open)
+        self._program.limit_columns(columns, np.zeros(len(columns)), is_open)
         for device, ticks in enumerate(lost.tolist()):
-            self._solver.changeRowBounds(device, -np.inf, -ticks / self._scale)
-        # The limit counts from the solver's first run on.
-        spent = float(self._solver.getRunTime())
-        self._solver.setOptionValue("time_limit", spent + max(seconds, 0.01))
-        self._solver.run()
-        if self._solver.getModelStatus() != self._modules.HighsModelStatus.kOptimal:
+            self._program.limit_row(device, -np.inf, -ticks / self._scale)
+        solved = self._program.solve(seconds)
+        if solved is None or np.isinf(solved.optimum):
             return None
-        dual = np.maximum(0.0, -np.array(self._solver.getSolution().row_dual))
+        dual = np.maximum(0.0, -solved.multipliers)
         work = [round(float(value) * UNITS) for value in dual[: self._devices]]
         memory = [0] * self._devices
         if self._has_memory:

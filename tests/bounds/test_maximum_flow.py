@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network
+from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network, augment
 
 Arc = tuple[int, int, int]
 
@@ -57,6 +57,28 @@ def test_flows_equal_a_general_solver(drawn: tuple[int, list[Arc]]) -> None:
         known = network.get_edge_data(tail, head, {"capacity": 0})["capacity"]
         network.add_edge(tail, head, capacity=known + room)
     assert flow_of(vertices, found)[2] == nx.maximum_flow_value(network, SOURCE, SINK)
+
+
+@pytest.mark.parametrize("back", [0, 1])
+@given(drawn=arcs(), wanted=st.one_of(st.integers(1, 12), st.just(2**50)))
+def test_a_flow_ends_at_what_is_wanted(
+    back: int, drawn: tuple[int, list[Arc]], wanted: int
+) -> None:
+    """From either end, it is the largest one or as much as is wanted, and levels tell a cut."""
+    vertices, found = drawn
+    tails, heads, rooms = np.array(found, dtype=np.int64).reshape(-1, 3).T.copy()
+    network, most = Network.of(vertices, tails, heads), flow_of(vertices, found)[2]
+    room = np.zeros(2 * len(found), dtype=np.int64)
+    room[::2] = rooms
+    level = np.empty(vertices, dtype=np.int64)
+    ends = (SINK, SOURCE) if back else (SOURCE, SINK)
+    arrays = network.first, network.leaving, network.heads, room, level
+    assert augment(*ends, back, wanted, *arrays) == min(wanted, most)
+    if most < wanted:
+        is_source = level < 0 if back else level >= 0
+        assert is_source[SOURCE]
+        assert not is_source[SINK]
+        assert int(rooms[is_source[tails] & ~is_source[heads]].sum()) == most
 
 
 @pytest.mark.parametrize("length", [1, 2, 400])

@@ -21,21 +21,14 @@ STAGES, ONE_F_ONE_B, ZB_H2, INTERLEAVED = "stages", "1f1b", "zb-h2", "interleave
 
 
 class Case(NamedTuple):
-    """How many micro-batches stages hold, from the last one on, in pipelines of so many stages.
+    """How many micro-batches stages hold, from the last one on, in pipelines of so many stages."""
 
-    Attributes
-    ----------
-    held
-        Micro-batches that the last stage holds, the one before it, and so on; all stages before
-        those hold as many as the last of these.
-    most
-        Stages that a pipeline may have; more than there are devices for any number.
-    counted
-        Up to how many stages it makes a difference how many there are.
-    """
-
+    # Micro-batches that the last stage holds, the one before it, and so on; all stages before those
+    # hold as many as the last of these.
     held: tuple[int, ...]
+    # Stages that a pipeline may have; more than there are devices for any number.
     most: int
+    # Up to how many stages it makes a difference how many there are.
     counted: int
 
     def alike(self, count: int) -> int:
@@ -48,48 +41,34 @@ class Case(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """An instance that has passed all checks.
+    """An instance that has passed all checks."""
 
-    Attributes
-    ----------
-    adds
-        1 if loads are added up, 0 if only the largest one counts.
-    rounds
-        How often the largest load counts.
-    micro_batches, in_flight, virtual_stages
-        As in the document.
-    cases
-        An assignment without virtual stages fits if it does so in one of these cases.
-    time
-        Ticks of each layer on each type of device.
-    partner
-        By the first of two tied layers: the second one, and the bytes that they share.
-    apart
-        Whether a stage may begin at each layer.
-    transfer, link
-        Ticks over each kind of link behind each layer but the last; the kind for each pair of
-        types.
-    devices
-        The type of each device in order, if stages have to follow it.
-    members
-        The devices of each type.
-    """
-
+    # 1 if loads are added up, 0 if only the largest one counts.
     adds: int
+    # How often the largest load counts.
     rounds: int
+    # micro_batches, in_flight, virtual_stages: As in the document.
     micro_batches: int
     in_flight: int | str
     virtual_stages: int
+    # An assignment without virtual stages fits if it does so in one of these cases.
     cases: tuple[Case, ...]
     is_free: bool
+    # Ticks of each layer on each type of device.
     time: list[list[int]]
     weights: list[int]
     held: list[int]
+    # By the first of two tied layers: the second one, and the bytes that they share.
     partner: dict[int, tuple[int, int]]
+    # Whether a stage may begin at each layer.
     apart: list[bool]
+    # transfer, link: Ticks over each kind of link behind each layer but the last; the kind for each
+    # pair of types.
     transfer: list[list[int]]
     link: list[list[int]]
+    # The type of each device in order, if stages have to follow it.
     devices: list[int]
+    # The devices of each type.
     members: list[list[int]]
     capacity: list[int]
 

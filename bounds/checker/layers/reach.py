@@ -40,28 +40,20 @@ class Step(NamedTuple):
 
 
 class Rest:
-    """Lower bounds on the cost of the first layers, if each device costs its type's price more.
-
-    Attributes
-    ----------
-    case
-        How many micro-batches stages hold.
-    cap
-        No stage may take longer.
-    least
-        By number of the stage, type of the receiver, and number of layers; `root` for all layers.
-    is_tight
-        Whether the memory refuses a stage that the cap leaves.
-    """
+    """Lower bounds on the cost of the first layers, if each device costs its type's price more."""
 
     def __init__(self, instance: Instance, case: Case, prices: list[int], cap: int) -> None:
+        # cap: No stage may take longer.
+        # case: How many micro-batches stages hold.
         self.instance, self.case, self.prices, self.cap = instance, case, prices, cap
+        # Whether the memory refuses a stage that the cap leaves.
         self.is_tight = False
         self._spans: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         self._starts: dict[tuple[int, int, int, int], int] = {}
         self._size = 0
         n, types, most = len(instance.weights), len(prices), len(case.held)
         hold(100 * n * types * (most + 1))
+        # By number of the stage, type of the receiver, and number of layers; `root` for all layers.
         self.least = [[[0] + [NEVER] * n for _ in prices] for _ in range(most + 1)]
         self.root = NEVER
         for count in range(most, 0, -1):
@@ -83,13 +75,8 @@ class Rest:
                 self.root = min(self.root, value)
 
     def spans(self, count: int, kind: int, end: int) -> list[tuple[int, int]]:
-        """Return where a stage up to `end` may begin on a type, nearest first, and its ticks.
-
-        Parameters
-        ----------
-        count
-            Its number from the end.
-        """
+        """Return where a stage up to `end` may begin on a type, nearest first, and its ticks."""
+        # `count`: Its number from the end.
         held = self.case.held[self.case.alike(count) - 1]
         known = self._spans.get((held, kind, end))
         if known is not None:
@@ -232,13 +219,8 @@ def _reached(instance: Instance, rest: Rest) -> Reached | None:
 def cheapest(
     instance: Instance, target: int, prices: list[int], largest_at_least: int = 0
 ) -> Step | None:
-    """Return the assignment with the least sum or makespan up to the target, None if there is none.
-
-    Parameters
-    ----------
-    largest_at_least
-        What is known of the largest load of all assignments.
-    """
+    """Return an assignment with the least sum or makespan up to the target, or None."""
+    # `largest_at_least`: What is known of the largest load of all assignments.
     best: Step | None = None
     for case in instance.cases:
         rest, found = _cheapest(instance, case, target, prices, largest_at_least)

@@ -40,10 +40,7 @@ def tower_dp(graph: Instance, payload: Any) -> int:
 def sides(graph: Instance, tower: set[int]) -> tuple["Side", "Side"]:
     """Return the tower and the nodes beside it, with nodes merged that can share a stage for free.
 
-    Raises
-    ------
-    TooLarge
-        If one of them has too many down-sets.
+    Raises `TooLarge` if one of them has too many down-sets.
     """
     spend(4 * (len(graph.work) + len(graph.edges)))
     producers: list[list[int]] = [[] for _ in graph.work]
@@ -95,40 +92,20 @@ def _merged(
 
 
 class Stage(NamedTuple):
-    """What a stage has of one side: what a larger down-set has beyond a smaller one.
+    """What a stage has of one side: what a larger down-set has beyond a smaller one."""
 
-    Attributes
-    ----------
-    after
-        Number of the larger down-set.
-    cost
-        Ticks, without tensors between the sides.
-    sent
-        Transfers of tensors that have consumers outside of the stage on the other side only.
-    read
-        Groups of the other side whose tensors it reads, as bits.
-    """
-
+    # Number of the larger down-set.
     after: int
+    # Ticks, without tensors between the sides.
     cost: int
+    # Transfers of tensors that have consumers outside of the stage on the other side only.
     sent: int
+    # Groups of the other side whose tensors it reads, as bits.
     read: int
 
 
 class Side:
-    """One side's groups of nodes, and all its down-sets, numbered by size.
-
-    Attributes
-    ----------
-    groups
-        Nodes of each group.
-    ideals
-        The down-sets: groups, as bits. The first is empty, the last has all.
-    read
-        Of each down-set: groups of the other side whose tensors it reads, as bits.
-    transfer
-        Of each group: the transfer of the one tensor that leaves it.
-    """
+    """One side's groups of nodes, and all its down-sets, numbered by size."""
 
     def __init__(
         self, graph: Instance, consumers: list[list[int]], merged: list[int], nodes: set[int]
@@ -139,7 +116,9 @@ class Side:
         number_there = {leader: i for i, leader in enumerate(others)}
         size = len(leaders)
         self._cache = graph.cache
+        # Nodes of each group.
         self.groups: list[list[int]] = [[] for _ in range(size)]
+        # By group, the last one: the transfer of the one tensor that leaves it.
         self._work, self._load, self.transfer = [0] * size, [0] * size, [0] * size
         self._is_read_here, self._is_sent = [False] * size, [False] * size
         self._producers, self._consumers = [0] * size, [0] * size
@@ -169,6 +148,8 @@ class Side:
     def _find_ideals(self) -> None:
         size = len(self.groups)
         number = {0: 0}
+        # The down-sets: groups, as bits, the first empty, the last with all; and the groups of the
+        # other side whose tensors each reads, as bits.
         self.ideals, self.read = [0], [0]
         # Of each down-set: the groups that may come next, and with each the larger down-set, and
         # the producers whose tensors are read for the last time.
@@ -259,17 +240,11 @@ class Side:
 
 
 class _Front(NamedTuple):
-    """Down-sets by the least cost of a stage that leads to them.
+    """Down-sets by the least cost of a stage that leads to them."""
 
-    Attributes
-    ----------
-    costs
-        In ascending order.
-    within
-        One entry more: down-sets of the first i costs, as bits.
-    """
-
+    # In ascending order.
     costs: list[int]
+    # One entry more: down-sets of the first i costs, as bits.
     within: list[int]
 
     def up_to(self, room: int) -> int:
@@ -278,15 +253,10 @@ class _Front(NamedTuple):
 
 
 class Sources:
-    """Stages by the down-set that they lead to, cheapest first.
-
-    Attributes
-    ----------
-    costs, firsts
-        By that down-set: the costs, and the down-sets where the stages begin.
-    """
+    """Stages by the down-set that they lead to, cheapest first."""
 
     def __init__(self, size: int) -> None:
+        # costs, firsts: By that down-set: the costs, and the down-sets where the stages begin.
         self.costs = [array("q") for _ in range(size)]
         self.firsts = [array("q") for _ in range(size)]
         # Down-sets that stages lead to; and by these, the firsts of so many stages at a time.
@@ -334,29 +304,17 @@ class TowerStages(NamedTuple):
 
 
 class PairSearch:
-    """Breadth-first search over pairs of down-sets, from both empty to both complete.
-
-    Attributes
-    ----------
-    stages
-        Of the tower, by the down-set where they begin.
-    plain
-        Stages beside the tower that read none of its tensors.
-    reading, alone
-        The others: without what they read, for stages with a part of the tower; and with it, for
-        stages without.
-    allowed
-        By down-set of the tower: those beside it that read from nowhere else, as bits.
-    inner_rest, outer_rest
-        By down-set of the tower, and beside it: the least sum of costs of stages with all that is
-        outside, `NEVER` if that is more or there are none.
-    """
+    """Breadth-first search over pairs of down-sets, from both empty to both complete."""
 
     def __init__(self, inner: Side, outer: Side, threshold: int) -> None:
         self._threshold = threshold
         self._size = size = len(outer.ideals)
         self._targets = [0] * size
+        # Stages beside the tower that read none of its tensors; the others without what they read,
+        # for stages with a part of the tower; and with it, for stages without.
         self.plain, self.reading, self.alone = Sources(size), Sources(size), Sources(size)
+        # By down-set beside the tower, and of it: the least sum of costs of stages with all that is
+        # outside, `NEVER` if that is more or there are none.
         self.outer_rest, self.inner_rest = [NEVER] * size, [NEVER] * len(inner.ideals)
         self.outer_rest[-1] = self.inner_rest[-1] = 0
         count = 0
@@ -379,6 +337,7 @@ class PairSearch:
                     self.alone.add(after, cost, first)
         for sources in (self.plain, self.reading, self.alone):
             sources.sort()
+        # Of the tower, by the down-set where they begin.
         self.stages = [TowerStages(array("q"), array("q"), array("q"))] * len(inner.ideals)
         for first in range(len(inner.ideals) - 2, -1, -1):
             stages = inner.stages_from(first, threshold)
@@ -390,6 +349,7 @@ class PairSearch:
             self.inner_rest[first] = min([NEVER, *rests])
         hold(size * (size + 2 * len(inner.ideals)) // 4)
         spend(len(inner.ideals) * size)
+        # By down-set of the tower: those beside it that read from nowhere else, as bits.
         self.allowed = [
             as_bits(i for i, read in enumerate(outer.read) if not read & ~ideal)
             for ideal in inner.ideals
@@ -419,15 +379,8 @@ class PairSearch:
         return False
 
     def _after(self, number: int, ideals: int) -> dict[int, int]:
-        """Return by down-set of the tower those beside it that one stage leads to.
-
-        Parameters
-        ----------
-        number
-            Of a down-set of the tower.
-        ideals
-            Down-sets beside it, as bits.
-        """
+        """Return by down-set of the tower those beside it that one stage leads to."""
+        # `number`: Of a down-set of the tower. `ideals`: Down-sets beside it, as bits.
         if not ideals:
             return {}
         targets = 0

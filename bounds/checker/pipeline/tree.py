@@ -46,10 +46,8 @@ def read_threshold(graph: Instance, payload: Any, fields: set[str]) -> int:
 def leaves(order: Order, nodes: Any, program: Program, what: str) -> Iterator[tuple[Program, Any]]:
     """Return the leaves of a tree, with their windows.
 
-    Raises
-    ------
-    Rejected
-        If the nodes do not make up one tree, parents first, the first branch before the second.
+    Raises `Rejected` if the nodes do not make up one tree, parents first, the first branch before
+    the second.
     """
     if type(nodes) is not list:
         raise Rejected(f"nodes of {what} is not a list")

@@ -20,19 +20,13 @@ Order = list[tuple[int, list[int]]]
 
 
 class Root(NamedTuple):
-    """Shares and windows of nodes in all partitions whose stages cost at most a threshold.
+    """Shares and windows of nodes in all partitions whose stages cost at most a threshold."""
 
-    Attributes
-    ----------
-    shares
-        What each node takes of its stage, in units of 1 / TREE_SHARE_UNITS, rounded down; those of
-        a stage add up to one at most.
-    windows
-        The stages that are left if all that a node depends on must fit before it.
-    """
-
+    # What each node takes of its stage, in units of 1 / TREE_SHARE_UNITS, rounded down; those of a
+    # stage add up to one at most.
     shares: list[int]
     order: Order
+    # The stages that are left if all that a node depends on must fit before it.
     windows: Windows
 
 

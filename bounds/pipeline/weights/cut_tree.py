@@ -12,7 +12,7 @@ import numpy as np
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline.limits import LARGEST_CUT_GRAPH
-from boundmark.bounds.pipeline.fractional_load import Tables, table_in_time
+from boundmark.bounds.pipeline.flows.fractional_load import Tables, table_in_time
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights.cut_trees import (

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boundmark.bounds.pipeline.minimum_cuts import transfers_around
+from boundmark.bounds.pipeline.flows.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights.cut_search import IndexArray, Rule, Search
 from boundmark.bounds.pipeline.weights.tensors import (

@@ -15,7 +15,7 @@ from boundmark.bounds.checker.pipeline.limits import (
     MOST_PACKING_EDGES,
     MOST_PACKING_STEPS,
 )
-from boundmark.bounds.pipeline.fractional_load import ShareTable, Tables, table_in_time
+from boundmark.bounds.pipeline.flows.fractional_load import ShareTable, Tables, table_in_time
 from boundmark.bounds.pipeline.quick_partition import quick_partition
 from boundmark.bounds.pipeline.weights.cut_trees import Ends, TreeSettings, bounded_ends
 from boundmark.bounds.pipeline.weights.known_sets import KnownSets

@@ -16,7 +16,7 @@ from boundmark.bounds.checker.pipeline.limits import (
     flow_steps,
     plan_steps,
 )
-from boundmark.bounds.pipeline.minimum_cuts import transfers_around
+from boundmark.bounds.pipeline.flows.minimum_cuts import transfers_around
 from boundmark.bounds.pipeline.weights import set_search
 from boundmark.bounds.pipeline.weights.cut_trees import Ends
 from boundmark.bounds.pipeline.weights.pool import Front, Pool, pack, unit_of

@@ -433,7 +433,7 @@ def _split(
     for v in range(n):
         supply = sides[v] * UNLIMITED if sides[v] else left[v]
         room[2 * v], room[2 * n + 2 * v] = max(supply, 0), max(-supply, 0)
-    augment(first, leaving, heads, room, level)
+    augment(SINK, SOURCE, 1, UNLIMITED, first, leaving, heads, room, level)
     cost = 0
     for v in range(n):
         left[v] = weights[v] - price * g.work[v]

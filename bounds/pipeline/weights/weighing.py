@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.sparse import eye_array
 
+from boundmark.bounds.mip.highs import LinearProgram
 from boundmark.bounds.pipeline.weights.pool import Front, Packing, Pool, grow, unit_of
 from boundmark.bounds.pipeline.weights.set_weights import Weighing
 from boundmark.bounds.pipeline.weights.tensors import (
@@ -23,7 +25,7 @@ from boundmark.bounds.pipeline.weights.tensors import (
     unpacked,
 )
 from boundmark.problems.arrays import IntArray
-from boundmark.problems.method import Budget, require_module
+from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -296,26 +298,14 @@ class Master:
         self, nodes: int, threads: int, most_columns: float = 10.0, growth: float = 1.25
     ) -> None:
         """Begin with weights of at most 1."""
-        require_module("highspy")
-        import highspy
-
-        self._infinite = highspy.kHighsInf
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, value in (
-            ("output_flag", False),
-            ("threads", threads),
-            ("solver", "simplex"),
-            # The primal simplex: new columns leave the basis feasible.
-            ("simplex_strategy", 4),
-            ("presolve", "off"),
-        ):
-            self._solver.setOptionValue(option, value)
+        ones, unlimited = np.ones(nodes), np.full(nodes, np.inf)
+        limits = (np.zeros(nodes), unlimited), (ones, unlimited)
+        self._program = LinearProgram(
+            eye_array(nodes, format="csr"), ones, *limits, threads, "primal"
+        )
+        self._reduced_costs = ones
         self._nodes, self._most, self._growth = nodes, most_columns * nodes, growth
         self._packings: dict[Row, None] = {}
-        no_columns = np.zeros(0, dtype=np.int32)
-        for v in range(nodes):
-            self._solver.addRow(1.0, self._infinite, 0, no_columns, np.zeros(0))
-            self._solver.addCol(1.0, 0.0, self._infinite, 1, np.array([v]), np.ones(1))
 
     def add(self, packing: Row) -> bool:
         """Add a packing; return whether it is new."""
@@ -324,12 +314,12 @@ class Master:
         self._packings[packing] = None
         nodes = np.array([v for v, _ in packing], dtype=np.int32)
         times = np.array([count for _, count in packing], dtype=np.float64)
-        self._solver.addCol(1.0, 0.0, self._infinite, len(nodes), nodes, times)
+        self._program.add_column(1.0, nodes, times)
         return True
 
     def forbid(self, node: int) -> None:
         """Give a node no weight."""
-        self._solver.changeColCost(node, 0.0)
+        self._program.change_cost(node, 0.0)
 
     def drop_idle(self) -> list[Row]:
         """If there are many packings, drop those that constrain the last solution least.
@@ -340,11 +330,11 @@ class Master:
         """
         if len(self._packings) <= self._most:
             return []
-        costs = np.array(self._solver.getSolution().col_dual)[self._nodes :]
+        costs = self._reduced_costs[self._nodes :]
         order = np.argsort(costs, kind="stable")[int(self._most / 2) :]
         # Columns of the basis have no reduced cost.
         idle = np.sort(order[costs[order] > 1e-7])
-        self._solver.deleteCols(len(idle), (self._nodes + idle).astype(np.int32))
+        self._program.delete_columns((self._nodes + idle).astype(np.int32))
         packings = list(self._packings)
         dropped = [packings[i] for i in idle.tolist()]
         for key in dropped:
@@ -354,14 +344,11 @@ class Master:
 
     def solve(self, seconds: float) -> tuple[FloatArray, float] | None:
         """Return weights and their sum; None if the time was too short."""
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(seconds, 0.01))
-        self._solver.run()
-        if not self._solver.getSolution().dual_valid:
+        solved = self._program.solve(seconds)
+        if solved is None:
             return None
-        return (
-            np.maximum(np.array(self._solver.getSolution().row_dual), 0.0),
-            float(self._solver.getInfo().objective_function_value),
-        )
+        self._reduced_costs = solved.reduced_costs
+        return np.maximum(solved.multipliers, 0.0), solved.optimum
 
 
 def whole_of(graph: PipelineGraph, limit: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
-from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.reports.stored.store import write_document

@@ -10,12 +10,12 @@ from brute_force import instance
 from boundmark.bounds.mip import PRESOLVERS, SOLVERS, most_columns
 from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel, LinearModel
 from boundmark.bounds.mip.solving import ModelTooLargeError, Search
-from boundmark.bounds.pipeline.quick_partition import segmented
-from boundmark.bounds.pipeline.trees.integer_programs import (
+from boundmark.bounds.pipeline.paper.integer_programs import (
     bottleneck_model,
     exact_columns,
     exact_model,
 )
+from boundmark.bounds.pipeline.quick_partition import segmented
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget

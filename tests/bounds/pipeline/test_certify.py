@@ -9,7 +9,7 @@ from recording import Recorder
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import certify
 from boundmark.bounds.pipeline.certify import CertifySettings
-from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.problems import method
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance

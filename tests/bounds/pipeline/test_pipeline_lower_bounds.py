@@ -13,7 +13,7 @@ from boundmark.bounds.pipeline import (
     MEAN_WORK,
     NODE_CUT,
 )
-from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.pipeline import PipelineInstance

@@ -1,4 +1,4 @@
-"""What starts when: lists, given orders, and makespans with other times."""
+"""When operators and transfers start: by lists, and in given orders."""
 
 import numpy as np
 from brute_force_placement import instance

@@ -18,7 +18,7 @@ import numpy as np
 from boundmark.bounds.mip import SOLVERS, highs
 from boundmark.bounds.mip.linear_model import LinearModel
 from boundmark.bounds.mip.solving import Outcome, Search
-from boundmark.bounds.pipeline.trees import integer_programs
+from boundmark.bounds.pipeline.paper import integer_programs
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Method, Progress

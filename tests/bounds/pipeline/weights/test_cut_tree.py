@@ -16,7 +16,7 @@ from selection import examples
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
-from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights import cut_tree as method
 from boundmark.bounds.pipeline.weights.cut_tree import CutTreeSettings

@@ -16,7 +16,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.checker.pipeline import limits
 from boundmark.bounds.pipeline import PACKING
-from boundmark.bounds.pipeline.fractional_load import share_table
+from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.bounds.pipeline.weights import packing as method
 from boundmark.bounds.pipeline.weights.packing import PackingSettings
 from boundmark.bounds.pipeline.weights.weighing import PRECISION

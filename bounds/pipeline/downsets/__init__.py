@@ -1,0 +1,1 @@
+"""Exact methods for graphs with few down-sets, or few in each of two branches."""

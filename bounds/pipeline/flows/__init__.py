@@ -1,0 +1,1 @@
+"""Bounds from the cheapest sets around single nodes, which maximum flows prove."""

@@ -1,0 +1,1 @@
+"""The bounds and programs of the MTPP paper, as printed ([MTPP24])."""
