@@ -194,8 +194,7 @@ def torch(session: nox.Session) -> None:
     """Run what needs PyTorch: modules, exported programs, and what its exporters of today write."""
     install(session, "test", "torch")
     session.run(
-        "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/test_torch_file.py",
-        "tests/datasets/test_torch_file_quantised.py",
+        "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/readers/torch_export",
         "tests/datasets/layers/test_families.py",
         "tests/benchmarks/runtimes", "tests/benchmarks/pipeline/test_torch_stages.py",
         "tests/benchmarks/test_api.py", "tests/heuristics/microbatch/test_two_stages_in_a_v.py",

@@ -18,7 +18,7 @@ from boundmark.benchmarks.runtimes.onnx_times import RUNTIMES, check_names, meas
 from boundmark.benchmarks.runtimes.torch_execution import runnable
 from boundmark.benchmarks.settings import bounded_integer
 from boundmark.datasets.file_format import NO_DIMS
-from boundmark.datasets.onnx_file import load
+from boundmark.datasets.readers.onnx.file import load
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import (
     Cluster,

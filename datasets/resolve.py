@@ -117,8 +117,8 @@ INSTANCE_SUFFIX = ".json"
 
 def known_suffixes() -> tuple[str, ...]:
     """Return the suffixes of all formats that can be read."""
-    known = [suffix for one in formats().values() for suffix in one.suffixes]
-    return (*dict.fromkeys(x for x in known if x != INSTANCE_SUFFIX), INSTANCE_SUFFIX)
+    known = {suffix for one in formats().values() for suffix in one.suffixes}
+    return tuple(sorted({*known, INSTANCE_SUFFIX}))
 
 
 def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:

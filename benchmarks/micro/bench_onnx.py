@@ -14,7 +14,7 @@ class Import:
     def setup(self, nodes: int) -> None:
         from onnx import TensorProto, helper
 
-        from boundmark.datasets import onnx_file
+        from boundmark.datasets.readers.onnx import file as onnx_file
 
         self.load = onnx_file.load
         shape = [1, 16, 14, 14]

@@ -13,7 +13,7 @@ from boundmark.benchmarks.runtimes.measured import WARM_UP
 from boundmark.benchmarks.runtimes.torch_compiled import compiled
 from boundmark.benchmarks.runtimes.torch_execution import Program
 from boundmark.benchmarks.runtimes.torch_times import is_timed, launched, replayed, threads_of
-from boundmark.datasets.torch_writes import VIEWS, Writes, is_write
+from boundmark.datasets.readers.torch_export.writes import VIEWS, Writes, is_write
 from boundmark.problems.errors import BoundmarkError
 
 

@@ -283,7 +283,7 @@ def measured_times(
     BoundmarkError
         If the runtime cannot load or run the model.
     """
-    from boundmark.datasets.onnx_model import inferred_model, unique_names
+    from boundmark.datasets.readers.onnx.model import inferred_model, unique_names
 
     title, _, measure = RUNTIMES[runtime]
     model, _, _ = inferred_model(path, dims)

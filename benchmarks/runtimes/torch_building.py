@@ -11,8 +11,9 @@ from operator import getitem
 from typing import Any
 
 from boundmark.benchmarks.runtimes.measured import SEED
-from boundmark.datasets.torch_file import DTYPES
-from boundmark.datasets.torch_schema import (
+from boundmark.datasets.readers.torch_export.aten import SAME
+from boundmark.datasets.readers.torch_export.file import DTYPES
+from boundmark.datasets.readers.torch_export.schema import (
     AUTOCAST,
     PLAIN,
     SEVERAL,
@@ -28,8 +29,7 @@ from boundmark.datasets.torch_schema import (
     text_in,
     without_regions,
 )
-from boundmark.datasets.torch_writes import VIEWS, StoredTensor, is_write
-from boundmark.datasets.zoo.export.aten import SAME
+from boundmark.datasets.readers.torch_export.writes import VIEWS, StoredTensor, is_write
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
 

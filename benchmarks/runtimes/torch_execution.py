@@ -16,10 +16,10 @@ from boundmark.benchmarks.runtimes.torch_building import (
     rows_of,
     torch_dtype,
 )
-from boundmark.datasets import torch_file
-from boundmark.datasets.kernel_recognition import with_kernels
-from boundmark.datasets.torch_file import SCHEMA
-from boundmark.datasets.torch_schema import object_in
+from boundmark.datasets.readers.kernel_recognition import with_kernels
+from boundmark.datasets.readers.torch_export import file as torch_file
+from boundmark.datasets.readers.torch_export.file import SCHEMA
+from boundmark.datasets.readers.torch_export.schema import object_in
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.errors import (
     BoundmarkError,
@@ -115,7 +115,7 @@ def runnable(net: Any, example_inputs: object = None, device: str | None = None)
         with naming(path):
             return _built(content, place, {}, example_inputs)
     from boundmark.datasets.python_objects import from_program, is_of, recorded
-    from boundmark.datasets.zoo.export.graph_module import functional
+    from boundmark.datasets.readers.torch_export.graph_module import functional
 
     program = net if is_of(net, "torch", "ExportedProgram") else recorded(net, example_inputs)
     content = _content(program)

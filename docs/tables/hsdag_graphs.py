@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 import boundmark
-from boundmark.datasets import openvino_file
-from boundmark.datasets.openvino_file import read_edges, read_layers
+from boundmark.datasets.readers import openvino as openvino_file
+from boundmark.datasets.readers.openvino import read_edges, read_layers
 
 DATA = Path(__file__).resolve().parent / "hsdag"
 

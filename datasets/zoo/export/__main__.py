@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from boundmark.datasets.graph_file import GraphOrigin, to_parquet
+from boundmark.datasets.readers.graph_file import GraphOrigin, to_parquet
+from boundmark.datasets.readers.torch_export.graph_module import to_graph
 from boundmark.datasets.zoo.export import own, published
-from boundmark.datasets.zoo.export.graph_module import to_graph
 from boundmark.datasets.zoo.export.recipe import Recipe, exported
 from boundmark.problems.errors import InvalidInputError
 

@@ -14,7 +14,7 @@ from torch._functorch._aot_autograd.logging_utils import setup_stacktrace_preser
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
 
-from boundmark.datasets.zoo.export.graph_module import IS_GRADIENT, functional
+from boundmark.datasets.readers.torch_export.graph_module import IS_GRADIENT, functional
 
 
 @dataclass(frozen=True)

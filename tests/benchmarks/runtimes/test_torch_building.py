@@ -11,8 +11,8 @@ from boundmark.benchmarks.runtimes.torch_building import (  # noqa: E402
     rows_of,
     torch_dtype,
 )
-from boundmark.datasets.torch_file import DTYPES  # noqa: E402
-from boundmark.datasets.torch_writes import StoredTensor  # noqa: E402
+from boundmark.datasets.readers.torch_export.file import DTYPES  # noqa: E402
+from boundmark.datasets.readers.torch_export.writes import StoredTensor  # noqa: E402
 
 
 @pytest.mark.parametrize("name", sorted(set(DTYPES.values())))
