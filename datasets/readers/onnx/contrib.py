@@ -1,10 +1,10 @@
 """Operators that onnxruntime adds to ONNX (domain com.microsoft): output types and operations.
 
-Language models as onnxruntime-genai, Olive and Optimum export them consist of these, and so do
-models that onnxruntime quantises or fuses. Inputs have the positions that onnxruntime's
-ContribOperators.md gives them. Operations are those of the float operators that these stand for:
-what is packed, fused or quantised inside an operator counts nothing, except where activations are
-quantised at run time. What is not in the table is a custom operator like any other.
+Known are those that onnxruntime-genai, Optimum and onnxruntime's quantisation tool write into
+models; others are custom operators, which cost their bytes. Inputs have the positions that
+onnxruntime's ContribOperators.md gives them. Operations are those of the float operators that these
+stand for: what is packed, fused or quantised inside an operator counts nothing, except where
+activations are quantised at run time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,40 +22,29 @@ from boundmark.datasets.readers.onnx.contrib_types import (
     as_onnx,
     attended,
     attending,
-    attending_nearby,
     broadcast,
     carried,
-    channels_last,
     concatenated,
     embedded,
-    gated,
-    gated_bias,
     gathered,
-    global_pool,
     grouped,
-    halved,
     like,
     linear_attention_types,
     multi_head,
     normalised,
     of_weights,
-    output_of,
-    packed,
     paged,
     paged_types,
     products,
     projected,
     projecting,
     recurrent_types,
-    reduced,
     self_attended,
     simplified,
     turned,
-    unfolded,
     updating_states,
     widened,
     with_elements,
-    without_padding,
 )
 from boundmark.datasets.readers.onnx.flops import (
     ROTATION,
@@ -75,9 +64,7 @@ from boundmark.datasets.readers.onnx.flops import (
 from boundmark.datasets.readers.onnx.operators import ONNX_ERRORS, ONNXRUNTIME, KnownType, domain_of
 
 # onnxruntime puts SimplifiedLayerNormalization into ONNX's own domain, which now has the others.
-_IN_ONNX = frozenset(
-    {"CausalConvWithState", "LinearAttention", "SimplifiedLayerNormalization", "SwiGLU"}
-)
+_IN_ONNX = frozenset({"CausalConvWithState", "LinearAttention", "SimplifiedLayerNormalization"})
 
 
 @dataclass(frozen=True)
@@ -199,37 +186,9 @@ def _sum(*rules: Rule) -> Rule:
     )
 
 
-def _multiplied(each: int = 1) -> Rule:
-    """Return a rule that counts a multiply-add per output and column of the first input."""
-
-    def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
-        inner = turned(given(inputs, 0), attributes, "A")[-1]
-        return 2 * each * inner * prod(outputs[0])
-
-    return rule
-
-
-def _norm_before(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
-    """Count what is added to the first input, and its norm, if there are any."""
-    parts = (optional(inputs, 1) is not None) + 4 * (optional(inputs, 2) is not None)
-    return parts * prod(given(inputs, 0))
-
-
-def _three_products(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
-    rows = prod(given(inputs, 0)[:-1])
-    inner: int = attributes["K"]
-    widths: list[int] = [attributes[name] for name in ("Nq", "Nkv", "Nkv")]
-    biases = [optional(inputs, at) is not None for at in (5, 8, 11)]
-    return rows * sum(x * (2 * inner + bias) for x, bias in zip(widths, biases, strict=True))
-
-
-def _split_gelu(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
-    """Count a bias for all, and GELU and a product for a half."""
-    return prod(given(inputs, 0)) + 2 * prod(outputs[0])
-
-
-def _inverted(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
-    return 2 * prod(given(inputs, 0)) * given(inputs, 0)[-1]
+def _multiplied(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
+    """Count a multiply-add per output and column of the first input."""
+    return 2 * turned(given(inputs, 0), attributes, "A")[-1] * prod(outputs[0])
 
 
 def _carrying(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
@@ -237,12 +196,6 @@ def _carrying(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
     bias = optional(inputs, 2) is not None
     bends: bool = attributes.get("activation", "none") != "none"
     return prod(given(inputs, 0)) * (2 * prod(given(inputs, 1)[2:]) + bias + bends)
-
-
-def _gated_bias(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
-    """Count bias, product, bias and sum for each query, and a product for each output."""
-    query, (inner, width) = given(inputs, 0), given(inputs, 3)
-    return prod(query) * (1 + 2 * width) + prod(query) // inner * 2 * width + prod(outputs[0])
 
 
 def _quantised_recurrence(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
@@ -288,125 +241,60 @@ _NORM, _RMS_NORM = per_output(7), per_output(4)
 _DEFINITIONS: Mapping[str, Definition] = {
     # Elementwise.
     **dict.fromkeys(
-        ("Gelu", "QuickGelu", "QLinearLeakyRelu", "QLinearSigmoid", "QOrderedGelu", "Trilu"),
+        ("Gelu", "QuickGelu", "QLinearLeakyRelu", "QLinearSigmoid"),
         Definition(like(0), per_output(1)),
     ),
     "FastGelu": Definition(like(0), _also(per_output(1), 1)),
-    **dict.fromkeys(("BiasAdd", "BiasGelu"), Definition(like(0), per_output(2))),
-    "BiasDropout": Definition(
-        lambda call: [call.kind(0), (call.shape(0), TensorProto.BOOL)], _also(per_output(1), 2)
-    ),
-    "BiasSplitGelu": Definition(halved, _split_gelu),
-    "SwiGLU": Definition(gated, per_output(2)),
+    "BiasGelu": Definition(like(0), per_output(2)),
     **dict.fromkeys(("QLinearAdd", "QLinearMul"), Definition(broadcast(0, 3), per_output(1))),
     "QLinearWhere": Definition(broadcast(0, 1, 4), per_output(1), typed_by=1),
     # Quantisation.
     "QuantizeLinear": Definition(with_elements(like(0), 2, TensorProto.UINT8), per_output(1)),
-    "QuantizeWithOrder": Definition(with_elements(like(0), "", TensorProto.INT8), per_output(1)),
     "DequantizeLinear": Definition(with_elements(like(0), 1), per_output(1)),
-    "DequantizeWithOrder": Definition(with_elements(like(0), "to"), per_output(1)),
     # Normalisation.
     "SimplifiedLayerNormalization": Definition(simplified, _RMS_NORM),
     "SkipSimplifiedLayerNormalization": Definition(normalised, _also(_RMS_NORM, 1, 3)),
     "SkipLayerNormalization": Definition(normalised, _also(_NORM, 1, 4)),
-    "QOrderedLayerNormalization": Definition(like(0), _NORM),
-    "GroupNorm": Definition(like(0), _also(_NORM, attribute="activation")),
-    "SkipGroupNorm": Definition(like(0, 0), _also(_NORM, 3, 4, attribute="activation")),
     # With the activation of the gate, and the product.
     "GatedRMSNorm": Definition(like(0), per_output(6)),
     # With the sum of the embeddings.
     "EmbedLayerNormalization": Definition(embedded(2), _also(_NORM, 2, 4), typed_by=2),
     "QEmbedLayerNormalization": Definition(embedded(8), _also(_NORM, 2, 4), typed_by=8),
-    "BiasSoftmax": Definition(like(0), per_output(SOFTMAX + 1)),
     "QLinearSoftmax": Definition(like(0), per_output(SOFTMAX)),
     # Products.
-    "MatMulNBits": Definition(widened("N"), _also(_multiplied(), 5)),
-    "MatMulBnb4": Definition(widened("N"), _multiplied()),
-    "MatMulFpQ4": Definition(
-        lambda call: [((*call.shape(0)[:-1], call.constant(2)[-1]), call.kind(0)[1])],
-        _multiplied(),
-    ),
-    "MatMulBlockQuantizedFp4Weight": Definition(of_weights(1), _also(_multiplied(), 5)),
-    "MatMulBlockQuantizedFp8Weight": Definition(of_weights(1), _also(_multiplied(), 4)),
-    "MatMulNBitsMlp": Definition(
-        lambda call: [*widened("N")(call), call.kind(0)],
-        _sum(_norm_before, _also(_multiplied(each=2), 5, 8), per_output(2)),
-    ),
-    "MatMulNBitsQkv": Definition(
-        lambda call: [*(widened(width)(call)[0] for width in ("Nq", "Nkv", "Nkv")), call.kind(0)],
-        _sum(_norm_before, _three_products),
-    ),
-    **dict.fromkeys(("FusedMatMul", "TransposeMatMul"), Definition(products(), _multiplied())),
-    "FusedMatMulActivation": Definition(products(), _also(_multiplied(), attribute="activation")),
-    "GemmFastGelu": Definition(products(), _sum(_also(_multiplied(), 2), per_output(1))),
-    "FusedGemm": Definition(products(), _also(_multiplied(), 2, attribute="activation")),
-    "GemmFloat8": Definition(
-        with_elements(products(), "dtype", TensorProto.FLOAT),
-        _also(_multiplied(), 2, attribute="activation"),
-    ),
-    "QGemm": Definition(with_elements(products(3), 8, TensorProto.FLOAT), _also(_multiplied(), 6)),
-    "QOrderedMatMul": Definition(products(2), _also(_multiplied(), 5, 6)),
-    "MatMulInteger16": Definition(with_elements(products(), "", TensorProto.INT32), _multiplied()),
-    "MatMulIntegerToFloat": Definition(with_elements(products(), 2), _also(_multiplied(), 6)),
+    "MatMulNBits": Definition(widened("N"), _also(_multiplied, 5)),
+    "MatMulBnb4": Definition(widened("N"), _multiplied),
+    "MatMulBlockQuantizedFp4Weight": Definition(of_weights(1), _also(_multiplied, 5)),
+    "MatMulBlockQuantizedFp8Weight": Definition(of_weights(1), _also(_multiplied, 4)),
+    "FusedMatMul": Definition(products(), _multiplied),
+    "GemmFastGelu": Definition(products(), _sum(_also(_multiplied, 2), per_output(1))),
+    "FusedGemm": Definition(products(), _also(_multiplied, 2, attribute="activation")),
+    "QGemm": Definition(with_elements(products(3), 8, TensorProto.FLOAT), _also(_multiplied, 6)),
+    "MatMulIntegerToFloat": Definition(with_elements(products(), 2), _also(_multiplied, 6)),
     "DynamicQuantizeMatMul": Definition(
-        products(), _sum(_QUANTISE, _also(_multiplied(), 4)), typed_by=1
+        products(), _sum(_QUANTISE, _also(_multiplied, 4)), typed_by=1
     ),
     "DynamicQuantizeLSTM": Definition(
         recurrent_types, _sum(_QUANTISE, _quantised_recurrence), typed_by=1
     ),
-    "Inverse": Definition(like(0), _inverted),
     "MoE": Definition(like(0), _experts((2, 4, 6), is_packed=False)),
     "QMoE": Definition(like(0), _experts((2, 5, 8), is_packed=True)),
     # Images.
     "FusedConv": Definition(
         as_onnx("Conv", 0, 1, 2), _also(convolution(1, 2), 3, attribute="activation")
     ),
-    **dict.fromkeys(
-        ("NhwcConv", "NhwcFusedConv"),
-        Definition(
-            channels_last(as_onnx("Conv", 0, 1, 2)),
-            _also(convolution(1, 2), 3, attribute="activation"),
-        ),
-    ),
-    "QLinearConv": Definition(
-        with_elements(channels_last(as_onnx("Conv", 0, 3), is_always=False), 7), convolution(3, 8)
-    ),
-    "NhwcMaxPool": Definition(channels_last(as_onnx("MaxPool", 0)), pool),
-    "MaxpoolWithMask": Definition(as_onnx("MaxPool", 0), pool),
-    "QLinearAveragePool": Definition(
-        channels_last(as_onnx("AveragePool", 0), is_always=False), pool
-    ),
-    "QLinearGlobalAveragePool": Definition(
-        channels_last(global_pool, is_always=False), per_input(1)
-    ),
-    "QLinearReduceMean": Definition(reduced, per_input(1)),
+    "QLinearConv": Definition(with_elements(as_onnx("Conv", 0, 3), 7), convolution(3, 8)),
+    "QLinearAveragePool": Definition(as_onnx("AveragePool", 0), pool),
+    "QLinearGlobalAveragePool": Definition(as_onnx("GlobalAveragePool", 0), per_input(1)),
     # Attention.
     "GroupQueryAttention": Definition(attended(grouped(3), 3, 6), attending(grouped(3))),
     "SparseAttention": Definition(attended(grouped(3), 3, 7), attending(grouped(3))),
-    "MultiHeadAttention": Definition(
-        attended(multi_head(6), 6), attending(multi_head(6), bias_at=3)
-    ),
-    "DecoderMaskedMultiHeadAttention": Definition(
-        attended(multi_head(5), 5), attending(multi_head(5), bias_at=10)
-    ),
+    "MultiHeadAttention": Definition(attended(multi_head, 6), attending(multi_head, bias_at=3)),
     "PagedAttention": Definition(paged_types, attending(paged)),
-    "PackedMultiHeadAttention": Definition(output_of(packed), attending(packed, bias_at=3)),
-    "PackedAttention": Definition(
-        output_of(projected(offsets_at=3)), projecting(projected(offsets_at=3))
-    ),
-    **dict.fromkeys(
-        ("Attention", "DecoderMaskedSelfAttention"),
-        Definition(self_attended(4), projecting(projected(4))),
-    ),
+    "Attention": Definition(self_attended(4), projecting(projected(4))),
     "QAttention": Definition(self_attended(8, element_at=3), projecting(projected(8))),
-    "QOrderedAttention": Definition(
-        output_of(projected(parts_at=(5, 6, 7))),
-        projecting(projected(parts_at=(5, 6, 7)), (5, 6, 7), (11, 12, 13)),
-    ),
-    "LongformerAttention": Definition(like(0), attending_nearby),
     "LinearAttention": Definition(linear_attention_types, updating_states),
     "CausalConvWithState": Definition(carried, _carrying),
-    "GatedRelativePositionBias": Definition(gated_bias, _gated_bias),
     "RelativePositionBias": Definition(
         lambda call: [
             ((1, call.shape(0)[1], *call.constant(1), *call.constant(2)), call.kind(0)[1])
@@ -416,21 +304,7 @@ _DEFINITIONS: Mapping[str, Definition] = {
     **dict.fromkeys(
         ("MRotaryEmbedding", "RotaryEmbedding"), Definition(like(0), per_output(ROTATION))
     ),
-    # Sine and cosine, and by these queries and keys.
-    "GemmaRotaryEmbedding": Definition(
-        like(1, 3),
-        lambda inputs, outputs, attributes: (
-            2 * prod(given(inputs, 0))
-            + ROTATION * (prod(given(inputs, 1)) + prod(given(inputs, 3)))
-        ),
-        typed_by=1,
-    ),
     # What moves data.
     "GatherBlockQuantized": Definition(gathered, per_output(1), typed_by=2),
     "QLinearConcat": Definition(concatenated, nothing),
-    "UnfoldTensor": Definition(unfolded, nothing),
-    "RemovePadding": Definition(without_padding, nothing),
-    "RestorePadding": Definition(
-        lambda call: [((*call.shape(1), call.shape(0)[-1]), call.kind(0)[1])], nothing
-    ),
 }

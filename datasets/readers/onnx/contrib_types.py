@@ -1,8 +1,8 @@
 """Output types of onnxruntime's own operators, from the types of their inputs.
 
 For attention, sizes come first, from which both types and operations follow. Queries may share
-keys, queries, keys and values may be packed in one tensor or still have to be computed, and the
-cache of keys and values may be one tensor, two, or pages.
+keys, queries, keys and values may be one tensor or still have to be computed, and the cache of keys
+and values may be one tensor, two, or pages.
 """
 
 from collections.abc import Callable, Sequence
@@ -119,65 +119,40 @@ def paged(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
     return AttentionSizes(given(inputs, 0)[:1], heads, kept, width, depth, 0, keys)
 
 
-def multi_head(past_at: int) -> Sizes:
-    """Return how sizes follow where each query has its key.
+def multi_head(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
+    """Return sizes where each query has its key.
 
     Keys are (batch, length, width of all heads), (batch, length, heads, 2, width) with the values,
     or (batch, heads, length, width) if they come from a cache; queries may be
     (batch, length, heads, 3, width).
     """
-
-    def sizes(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
-        query, key, value = given(inputs, 0), optional(inputs, 1), optional(inputs, 2)
-        heads = attributes["num_heads"]
-        # Of all that is packed, each is as wide as a query.
-        width = query[-1] if len(query) == 5 else query[-1] // heads // (3 if key is None else 1)
-        depth = width
-        if value is not None:
-            depth = value[-1] if len(value) == 4 else value[-1] // heads
-        new = query[1] if key is None else key[2 if len(key) == 4 else 1]
-        past = _length(optional(inputs, past_at), 2)
-        return AttentionSizes(query[:2], heads, heads, width, depth, new, past)
-
-    return sizes
-
-
-def packed(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
-    """Return sizes where the tokens of all sequences are in one row.
-
-    Each meets as many as the longest sequence has.
-    """
-    query, value = given(inputs, 0), optional(inputs, 2)
+    query, key, value = given(inputs, 0), optional(inputs, 1), optional(inputs, 2)
     heads = attributes["num_heads"]
-    width = query[-1] if len(query) == 4 else query[-1] // heads
-    depth = width if value is None else value[-1] // heads
-    return AttentionSizes(query[:1], heads, heads, width, depth, given(inputs, 4)[1], 0)
+    # Of all that is packed, each is as wide as a query.
+    width = query[-1] if len(query) == 5 else query[-1] // heads // (3 if key is None else 1)
+    depth = width
+    if value is not None:
+        depth = value[-1] if len(value) == 4 else value[-1] // heads
+    new = query[1] if key is None else key[2 if len(key) == 4 else 1]
+    past = _length(optional(inputs, 6), 2)
+    return AttentionSizes(query[:2], heads, heads, width, depth, new, past)
 
 
-def projected(
-    past_at: int | None = None, offsets_at: int | None = None, parts_at: Sequence[int] = (1,)
-) -> Sizes:
+def projected(past_at: int) -> Sizes:
     """Return how sizes follow where queries, keys and values are products of the first input.
 
     Parameters
     ----------
     past_at
         Position of the cache of both keys and values.
-    offsets_at
-        Position of the tokens' offsets, where the tokens of all sequences are in one row.
-    parts_at
-        Positions of the weights; those of queries, keys and values may be one tensor.
     """
 
     def sizes(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
         data, heads = given(inputs, 0), attributes["num_heads"]
-        each = [given(inputs, at)[-1] for at in parts_at]
-        if len(each) == 1:
-            each = list(attributes.get("qkv_hidden_sizes", ())) or [each[0] // 3] * 3
-        new = data[1] if offsets_at is None else given(inputs, offsets_at)[1]
+        each = list(attributes.get("qkv_hidden_sizes", ())) or [given(inputs, 1)[-1] // 3] * 3
         past = _length(optional(inputs, past_at), 3)
         width, depth = each[0] // heads, each[2] // heads
-        return AttentionSizes(data[:-1], heads, heads, width, depth, new, past)
+        return AttentionSizes(data[:-1], heads, heads, width, depth, data[1], past)
 
     return sizes
 
@@ -197,27 +172,16 @@ def attending(sizes: Sizes, bias_at: int | None = None) -> Rule:
     return rule
 
 
-def projecting(
-    sizes: Sizes, parts_at: Sequence[int] = (1,), biases_at: Sequence[int] = (2,)
-) -> Rule:
-    """Return a rule that counts the products that yield queries, keys and values, and attention."""
+def projecting(sizes: Sizes) -> Rule:
+    """Return a rule that counts the product that yields queries, keys and values, and attention."""
 
     def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         data = given(inputs, 0)
-        steps = 2 * data[-1] + all(optional(inputs, at) is not None for at in biases_at)
-        columns = sum(given(inputs, at)[-1] for at in parts_at)
+        steps = 2 * data[-1] + (optional(inputs, 2) is not None)
+        columns = given(inputs, 1)[-1]
         return prod(data[:-1]) * columns * steps + attending(sizes)(inputs, outputs, attributes)
 
     return rule
-
-
-def attending_nearby(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
-    """Count the products and attention to a window on both sides; few tokens see all others."""
-    data = given(inputs, 0)
-    keys = min(data[1], 2 * attributes["window"] + 1)
-    rows = prod(data[:-1]) * attributes["num_heads"]
-    products = prod(data[:-1]) * given(inputs, 1)[-1] * (2 * data[-1] + 1)
-    return products + attention_flops(prod(data), prod(data), rows, keys)
 
 
 def updating_states(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
@@ -283,23 +247,20 @@ def like(*positions: int) -> Types:
     return lambda call: [call.kind(at) for at in positions]
 
 
-def with_elements(rule: Types, source: int | str, otherwise: int | None = None) -> Types:
+def with_elements(rule: Types, source: int, otherwise: int | None = None) -> Types:
     """Return the type of the first output of a rule, with other elements.
 
     Parameters
     ----------
     source
-        Position of the input whose elements they are, or the attribute that names their type.
+        Position of the input whose elements they are.
     otherwise
         The type of elements if that is left out.
     """
 
     def types(call: Call) -> list[KnownType]:
         first = rule(call)[0]
-        if isinstance(source, str):
-            element = call.attributes.get(source, otherwise)
-        else:
-            element = otherwise if (kind := call.given(source)) is None else kind[1]
+        element = otherwise if (kind := call.given(source)) is None else kind[1]
         if first is None or element is None:
             raise KeyError(source)
         return [(first[0], element)]
@@ -375,6 +336,9 @@ def as_onnx(op_type: str, *positions: int, version: int = 21) -> Types:
     """
 
     def types(call: Call) -> list[KnownType]:
+        if call.attributes.get("channels_last", 0):
+            # No exporter writes this: it is what onnxruntime makes of a model for some processors.
+            raise KeyError("channels_last")
         schema = onnx.defs.get_schema(op_type, version)
         kinds = {f"i{at}": call.given(at) for at in positions}
         named = {name: kind for name, kind in kinds.items() if kind is not None}
@@ -390,44 +354,6 @@ def as_onnx(op_type: str, *positions: int, version: int = 21) -> Types:
         return [(tuple(dim.dim_value for dim in found.shape.dim), call.kind(positions[0])[1])]
 
     return types
-
-
-def channels_last(rule: Types, is_always: bool = True) -> Types:
-    """Return types of an operator on images whose channels are the last dimension.
-
-    Parameters
-    ----------
-    is_always
-        Otherwise an attribute says so.
-    """
-
-    def types(call: Call) -> Sequence[KnownType | None]:
-        if not (is_always or call.attributes.get("channels_last", 0)):
-            return rule(call)
-        (batch, *image, channels), element = call.kind(0)
-        usual = ((batch, channels, *image), element)
-        first, *others = rule(Call([usual, *call.inputs[1:]], call.attributes, call.integers))
-        if first is None:
-            raise KeyError(0)
-        batch, channels, *image = first[0]
-        return [((batch, *image, channels), first[1]), *others]
-
-    return types
-
-
-def global_pool(call: Call) -> list[KnownType]:
-    """Return the type of one value for each channel."""
-    shape, element = call.kind(0)
-    return [((*shape[:2], *(1,) * len(shape[2:])), element)]
-
-
-def reduced(call: Call) -> list[KnownType]:
-    """Return the type of a reduction over the axes that an attribute names, or over all."""
-    shape, element = call.kind(0)
-    axes = {axis % len(shape) for axis in call.attributes.get("axes", range(len(shape)))}
-    keeps = call.attributes.get("keepdims", 1)
-    kept = [1 if at in axes else x for at, x in enumerate(shape) if keeps or at not in axes]
-    return [(tuple(kept), element)]
 
 
 def concatenated(call: Call) -> list[KnownType]:
@@ -470,36 +396,6 @@ def recurrent_types(call: Call) -> list[KnownType]:
     return [((length, directions, batch, units), element), last, last]
 
 
-def unfolded(call: Call) -> list[KnownType]:
-    """Return the type of all windows on a dimension, each along a new last one."""
-    shape, element = call.kind(0)
-    size, step = call.attributes["size"], call.attributes.get("step", 1)
-    axis = call.attributes.get("dim", -1) % len(shape)
-    windows = (shape[axis] - size) // step + 1
-    return [((*shape[:axis], windows, *shape[axis + 1 :], size), element)]
-
-
-def halved(call: Call) -> list[KnownType]:
-    """Return the type of a tensor with half the width."""
-    shape, element = call.kind(0)
-    return [((*shape[:-1], shape[-1] // 2), element)]
-
-
-def gated(call: Call) -> list[KnownType]:
-    """Return the type of a gated tensor; without a second input, the first one holds both."""
-    return [call.kind(0)] if call.given(1) is not None else halved(call)
-
-
-def without_padding(call: Call) -> list[KnownType]:
-    """Return types of the tokens in a row, offsets and lengths; none is taken to be padding."""
-    (batch, length, *width), element = call.kind(0)
-    integers = [(batch, length), (batch + 1,), (1,)]
-    return [
-        ((batch * length, *width), element),
-        *((shape, int(TensorProto.INT32)) for shape in integers),
-    ]
-
-
 def carried(call: Call) -> list[KnownType]:
     """Return types of the output of a causal convolution, and of the inputs it reaches back to."""
     data, weights = call.kind(0), call.shape(1)
@@ -512,12 +408,6 @@ def carried(call: Call) -> list[KnownType]:
             kept = (batch, length, *data[0][2:])
         past = (kept, data[1])
     return [data, past]
-
-
-def gated_bias(call: Call) -> list[KnownType]:
-    """Return the type of biases of all positions; tokens of all sequences may be in one row."""
-    tokens = call.given(6) or call.kind(0)
-    return [((tokens[0][0], *call.shape(2)[1:]), call.kind(2)[1])]
 
 
 def linear_attention_types(call: Call) -> list[KnownType]:
@@ -575,11 +465,7 @@ def _kept_length(call: Call, past: int, length: int) -> int:
     return past if is_shared and past else length
 
 
-def output_of(sizes: Sizes) -> Types:
-    """Return the type of attention's output."""
-    return lambda call: [(sizes(call.shapes, call.attributes).output, call.kind(0)[1])]
-
-
 def paged_types(call: Call) -> list[KnownType | None]:
     """Return types of attention's output and of the pages of keys and values, as they come in."""
-    return [*output_of(paged)(call), call.kind(3), call.given(4)]
+    output = (paged(call.shapes, call.attributes).output, call.kind(0)[1])
+    return [output, call.kind(3), call.given(4)]

@@ -215,6 +215,8 @@ _RULES: Mapping[str, Rule] = {
     # Square, sum, quotient and scale.
     "RMSNormalization": per_output(4),
     "RotaryEmbedding": per_output(ROTATION),
+    # Activation and product.
+    "SwiGLU": per_output(2),
     # Minimum, maximum and rounding.
     "DynamicQuantizeLinear": per_input(3),
     # Mean and variance are constants, so that scale and shift remain.

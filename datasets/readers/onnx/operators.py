@@ -205,16 +205,9 @@ CONVOLUTIONS: Mapping[str, int] = {
     "ConvTranspose": 1,
     "DeformConv": 1,
     "FusedConv": 1,
-    "NhwcConv": 1,
-    "NhwcFusedConv": 1,
     "QLinearConv": 3,
 }
-POOLS = frozenset(
-    {"AveragePool", "LpPool", "MaxPool", "MaxpoolWithMask", "NhwcMaxPool", "QLinearAveragePool"}
-)
-
-# Those whose channels are the last dimension; of others, an attribute may say so.
-_CHANNELS_LAST = frozenset({"NhwcConv", "NhwcFusedConv", "NhwcMaxPool"})
+POOLS = frozenset({"AveragePool", "LpPool", "MaxPool", "QLinearAveragePool"})
 
 # Up to version 12, these flatten all dimensions from the axis on.
 SOFTMAXES = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
@@ -362,8 +355,7 @@ def _complete_window(
     if not mode.startswith("SAME") and "output_shape" not in found:
         found.setdefault("pads", (0,) * (2 * len(kernel)))
         return
-    is_last = op_type in _CHANNELS_LAST or found.get("channels_last", 0)
-    image = slice(1, -1) if is_last else slice(2, None)
+    image = slice(1, -1) if found.get("channels_last", 0) else slice(2, None)
     # Whichever of input and output is larger has the window slide over it.
     larger, smaller = (inputs[0] or ())[image], outputs[0][image]
     extra = (0,) * len(kernel)

@@ -129,10 +129,6 @@ CASES = {
     "quick-gelu": Case("QuickGelu", (f(2, 8),), (out(2, 8),), 16),
     "fast-gelu": Case("FastGelu", (f(2, 8), w(8)), (out(2, 8),), 32),
     "bias-gelu": Case("BiasGelu", (f(2, 8), w(8)), (out(2, 8),), 32),
-    "bias-add": Case("BiasAdd", (f(1, 4, 320), w(320), f(1, 4, 320)), (out(1, 4, 320),), 2 * 1280),
-    "bias-dropout": Case("BiasDropout", (f(2, 8), w(8), f(2, 8)), (out(2, 8),), 32),
-    "bias-split-gelu": Case("BiasSplitGelu", (f(1, 4, 8), w(8)), (out(1, 4, 4),), 32 + 2 * 16),
-    "swiglu": Case("SwiGLU", (f(4, 16),), (out(4, 8),), 64),
     "qlinear-add": Case(
         "QLinearAdd",
         (q(2, 8), SCALE, ZERO, q(8), SCALE, ZERO, SCALE, ZERO),
@@ -178,15 +174,6 @@ CASES = {
         "SkipLayerNormalization", (f(2, 4, 8), f(2, 4, 8), w(8), w(8), w(8)),
         (out(2, 4, 8), None, None, out(2, 4, 8)), 9 * 64,
     ),
-    "group-norm": Case(
-        "GroupNorm", (f(1, 4, 4, 8), w(8), w(8)), (out(1, 4, 4, 8),), 8 * 128,
-        {"groups": 2, "activation": 1, "channels_last": 1},
-    ),
-    "skip-group-norm": Case(
-        "SkipGroupNorm", (f(1, 4, 4, 8), w(8), w(8), f(1, 4, 4, 8), w(8)),
-        (out(1, 4, 4, 8), out(1, 4, 4, 8)), 9 * 128,
-        {"groups": 2, "activation": 0, "channels_last": 1},
-    ),
     "embed": Case(
         "EmbedLayerNormalization",
         (q(2, 4, dtype="int32"), q(2, 4, dtype="int32"), w(10, 8), w(4, 8), w(2, 8), w(8), w(8),
@@ -199,10 +186,6 @@ CASES = {
          w(8, dtype="uint8"), w(8, dtype="uint8"), None,
          SCALE, SCALE, None, SCALE, SCALE, ZERO, ZERO, None, ZERO, ZERO),
         (out(2, 4, 8), out(2, dtype="int32")), 8 * 64,
-    ),
-    "bias-softmax": Case(
-        "BiasSoftmax", (f(2, 4, 8), f(2, 1, 8)), (out(2, 4, 8),), 6 * 64,
-        {"axis": 2, "is_inner_broadcast": 0},
     ),
     "qlinear-softmax": Case(
         "QLinearSoftmax", (q(2, 8), SCALE, ZERO, SCALE, ZERO),
@@ -218,28 +201,10 @@ CASES = {
         "MatMulBnb4", (f(2, 4, 64), w(24 * 32, dtype="uint8"), w(48)),
         (out(2, 4, 24),), 8 * 24 * 2 * 64, {"N": 24, "K": 64, "block_size": 32, "quant_type": 1},
     ),
-    "matmul-fpq4": Case(
-        "MatMulFpQ4", (f(4, 64), w(960, dtype="uint8"), i(64, 24, dtype="int64")),
-        (out(4, 24),), 4 * 24 * 2 * 64, {"blk_quant_type": 1},
-    ),
     "matmul-fp8": Case(
         "MatMulBlockQuantizedFp8Weight",
         (Given((4, 64), "float16"), w(24, 64, dtype="float8e4m3fn"), w(24, 1)),
         (out(4, 24, dtype="float16"),), 4 * 24 * 2 * 64, dtype="float16",
-    ),
-    "matmul-mlp": Case(
-        "MatMulNBitsMlp",
-        (f(4, 64), f(4, 64), w(64), w(24, 2, 16, dtype="uint8"), w(24, 2), None,
-         w(24, 2, 16, dtype="uint8"), w(24, 2), w(24)),
-        (out(4, 24), out(4, 64)), 5 * 4 * 64 + 4 * 24 * (2 * 2 * 64 + 1 + 2),
-        {"N": 24, "K": 64, "bits": 4, "block_size": 32, "activation": "silu"},
-    ),
-    "matmul-qkv": Case(
-        "MatMulNBitsQkv",
-        (f(4, 64), None, w(64), w(24, 2, 16, dtype="uint8"), w(24, 2), None,
-         w(8, 2, 16, dtype="uint8"), w(8, 2), w(8), w(8, 2, 16, dtype="uint8"), w(8, 2), None),
-        (out(4, 24), out(4, 8), out(4, 8)), 4 * 4 * 64 + 4 * 40 * 2 * 64 + 4 * 8,
-        {"Nq": 24, "Nkv": 8, "K": 64, "bits": 4, "block_size": 32},
     ),
     "fused-matmul": Case(
         "FusedMatMul", (f(2, 8, 4), f(2, 16, 8)), (out(2, 4, 16),), 2 * 4 * 16 * 2 * 8,
@@ -249,20 +214,12 @@ CASES = {
         "FusedMatMul", (f(4, 2, 8), f(2, 8, 16)), (out(2, 4, 16),), 2 * 4 * 16 * 2 * 8,
         {"transBatchA": 1},
     ),
-    "transpose-matmul": Case(
-        "TransposeMatMul", (f(8, 4), f(8, 16)), (out(4, 16),), 4 * 16 * 2 * 8, {"transA": 1}
-    ),
     "gemm-fast-gelu": Case(
         "GemmFastGelu", (f(2, 4, 8), w(8, 16), w(16)), (out(2, 4, 16),), 128 * (16 + 2)
     ),
     "fused-gemm": Case(
         "FusedGemm", (f(4, 8), w(16, 8), w(16)), (out(4, 16),), 64 * (16 + 2),
         {"transB": 1, "activation": "Relu"},
-    ),
-    "gemm-float8": Case(
-        "GemmFloat8",
-        (q(4, 8, dtype="float8e4m3fn"), w(16, 8, dtype="float8e4m3fn"), None, SCALE, SCALE),
-        (out(4, 16, dtype="float16"),), 64 * 16, {"transB": 1, "dtype": 10}, dtype="float8",
     ),
     "qgemm": Case(
         "QGemm",
@@ -290,7 +247,6 @@ CASES = {
         (out(5, 1, 2, 16), out(1, 2, 16), out(1, 2, 16)),
         3 * 80 + 2 * 10 * (8 * 64 + 16 * 64 + 64), {"hidden_size": 16}, dtype="int8",
     ),
-    "inverse": Case("Inverse", (f(2, 4, 4),), (out(2, 4, 4),), 2 * 2 * 4**3),
     # Two of four experts for each of 6 tokens.
     "moe": Case(
         "MoE", (f(6, 16), f(6, 4), w(4, 32, 16), None, w(4, 16, 32)),
@@ -309,37 +265,13 @@ CASES = {
         (out(1, 16, 4, 4),), 256 * (2 * 36 + 2),
         {"strides": [2, 2], "pads": [1, 1, 1, 1], "kernel_shape": [3, 3], "activation": "Relu"},
     ),
-    "nhwc-conv": Case(
-        "NhwcConv", (f(1, 8, 6, 4), w(16, 4, 3, 3)), (out(1, 8, 6, 16),), 48 * 16 * 2 * 36,
-        {"auto_pad": "SAME_UPPER"},
-    ),
-    "qlinear-conv-nhwc": Case(
-        "QLinearConv",
-        (q(1, 8, 6, 4), SCALE, ZERO, w(16, 4, 3, 3, dtype="uint8"), SCALE, ZERO, SCALE, ZERO,
-         w(16, dtype="int32")),
-        (out(1, 6, 4, 16, dtype="uint8"),), 24 * 16 * (2 * 36 + 1), {"channels_last": 1},
-        dtype="int8",
-    ),
-    "nhwc-max-pool": Case(
-        "NhwcMaxPool", (q(1, 8, 6, 4),), (out(1, 4, 3, 4, dtype="uint8"),), 48 * 4,
-        {"kernel_shape": [2, 2], "strides": [2, 2]}, dtype="int8",
-    ),
     "qlinear-average-pool": Case(
         "QLinearAveragePool", (q(1, 4, 8, 6), SCALE, ZERO, SCALE, ZERO),
         (out(1, 4, 7, 5, dtype="uint8"),), 140 * 4, {"kernel_shape": [2, 2]}, dtype="int8",
     ),
-    "qlinear-average-pool-nhwc": Case(
-        "QLinearAveragePool", (q(1, 8, 6, 4), SCALE, ZERO, SCALE, ZERO),
-        (out(1, 4, 3, 4, dtype="uint8"),), 48 * 4,
-        {"kernel_shape": [2, 2], "strides": [2, 2], "channels_last": 1}, dtype="int8",
-    ),
     "qlinear-global-average-pool": Case(
         "QLinearGlobalAveragePool", (q(1, 8, 6, 4), SCALE, ZERO, SCALE, ZERO),
-        (out(1, 1, 1, 4, dtype="uint8"),), 192, {"channels_last": 1}, dtype="int8",
-    ),
-    "qlinear-reduce-mean": Case(
-        "QLinearReduceMean", (q(2, 4, 8), SCALE, ZERO, SCALE, ZERO),
-        (out(2, 8, dtype="uint8"),), 64, {"axes": [1], "keepdims": 0}, dtype="int8",
+        (out(1, 8, 1, 1, dtype="uint8"),), 192, {"channels_last": 0}, dtype="int8",
     ),
     "group-query-attention": Case(
         "GroupQueryAttention",
@@ -396,13 +328,6 @@ CASES = {
         "MultiHeadAttention", (f(2, 4, 4, 3, 8),),
         (out(2, 4, 32),), attention(2 * 4 * 4, 4, 8, 8), HEADS,
     ),
-    "decoder-attention": Case(
-        "DecoderMaskedMultiHeadAttention",
-        (f(2, 1, 32), f(2, 1, 32), f(2, 1, 32), None, None, f(2, 4, 16, 8), f(2, 4, 16, 8),
-         i(6), i(1), None, w(96)),
-        (out(2, 1, 32), out(2, 4, 16, 8), out(2, 4, 16, 8)),
-        attention(2 * 4, 17, 8, 8) + 2 * 96, {**HEADS, "past_present_share_buffer": 1},
-    ),
     "paged-attention": Case(
         "PagedAttention",
         (Given((6, 64), "float16"), None, None, Given((10, 16, 2, 8), "float16"),
@@ -410,15 +335,6 @@ CASES = {
         (out(6, 32, dtype="float16"), out(10, 16, 2, 8, dtype="float16"),
          out(10, 16, 2, 8, dtype="float16")),
         attention(6 * 4, 32, 8, 8), GROUPS, dtype="float16",
-    ),
-    "packed-multi-head-attention": Case(
-        "PackedMultiHeadAttention",
-        (f(6, 32), f(6, 32), f(6, 32), w(96), i(*range(8), shape=(2, 4)), i(0, 2, 6)),
-        (out(6, 32),), attention(6 * 4, 4, 8, 8) + 6 * 96, HEADS,
-    ),
-    "packed-attention": Case(
-        "PackedAttention", (f(6, 16), w(16, 96), w(96), i(*range(8), shape=(2, 4)), i(0, 2, 6)),
-        (out(6, 32),), 6 * 96 * (2 * 16 + 1) + attention(6 * 4, 4, 8, 8), HEADS,
     ),
     "attention": Case(
         "Attention", (f(2, 4, 16), w(16, 96), w(96), None, f(2, 2, 4, 6, 8)),
@@ -436,12 +352,6 @@ CASES = {
         (out(2, 4, 32),), 2 * 4 * 96 * (2 * 16 + 1) + attention(2 * 4 * 4, 4, 8, 8), HEADS,
         dtype="int8",
     ),
-    "longformer-attention": Case(
-        "LongformerAttention",
-        (f(1, 16, 32), w(32, 96), w(96), f(1, 16), w(32, 96), w(96), q(1, 16, dtype="int32")),
-        (out(1, 16, 32),), 16 * 96 * (2 * 32 + 1) + attention(16 * 4, 5, 8, 8),
-        {**HEADS, "window": 2},
-    ),
     # Decay, correction and update of the state of 2 heads, readout by 4.
     "linear-attention": Case(
         "LinearAttention",
@@ -457,20 +367,9 @@ CASES = {
         "RelativePositionBias", (f(32, 4), i(6, dtype="int64"), i(6, dtype="int64")),
         (out(1, 4, 6, 6),), 0, {"max_distance": 128},
     ),
-    "gated-relative-position-bias": Case(
-        "GatedRelativePositionBias",
-        (f(2, 4, 32), w(32), f(1, 4, 4, 4), w(8, 6), w(6), w(1, 4, 1, 1)),
-        (out(2, 4, 4, 4),), 256 + 32 * (2 * 8 * 6 + 2 * 6) + 128, HEADS,
-    ),
     "rotary": Case(
         "RotaryEmbedding", (f(2, 4, 32), i(0, dtype="int64"), w(64, 4), w(64, 4)),
         (out(2, 4, 32),), 3 * 256,
-    ),
-    "rotary-of-gemma": Case(
-        "GemmaRotaryEmbedding",
-        (f(1, 4, 8), *(Given((1, heads, 4, 8), "float16") for heads in (4, 4, 2, 2))),
-        (out(1, 4, 4, 8, dtype="float16"), out(1, 2, 4, 8, dtype="float16")),
-        2 * 32 + 3 * (128 + 64), dtype="float16",
     ),
     "gather-block-quantized": Case(
         "GatherBlockQuantized",
@@ -486,17 +385,6 @@ CASES = {
         "QLinearConcat", (SCALE, ZERO, q(2, 8), SCALE, ZERO, q(2, 4), SCALE, ZERO),
         (out(2, 12, dtype="uint8"),), 0, {"axis": -1},
     ),
-    "unfold": Case(
-        "UnfoldTensor", (f(2, 8),), (out(2, 3, 4),), 0, {"dim": -1, "size": 4, "step": 2}
-    ),
-    "remove-padding": Case(
-        "RemovePadding", (f(2, 4, 8), i(4, 4)),
-        (out(8, 8), out(2, 4, dtype="int32"), out(3, dtype="int32"), out(1, dtype="int32")), 0,
-    ),
-    "restore-padding": Case(
-        "RestorePadding", (f(8, 8), i(*range(8), shape=(2, 4))), (out(2, 4, 8),), 0
-    ),
-    "trilu": Case("Trilu", (f(4, 4),), (out(4, 4),), 16),
 }  # fmt: skip
 
 
@@ -528,9 +416,9 @@ def test_what_costs_like_another_operator_is_counted(op_type: str) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("matmul-nbits", 24 * 64 + 24), ("matmul-bnb4", 24 * 64), ("matmul-mlp", 64 + 48 * 64 + 24),
-        ("matmul-qkv", 64 + 40 * 64 + 8), ("gather-block-quantized", 100 * 32),
-        ("gather-block-packed", 100 * 32), ("qmoe", 4 * (64 * 32 + 32 * 32)),
+        ("matmul-nbits", 24 * 64 + 24), ("matmul-bnb4", 24 * 64),
+        ("gather-block-quantized", 100 * 32), ("gather-block-packed", 100 * 32),
+        ("qmoe", 4 * (64 * 32 + 32 * 32)),
     ],
 )  # fmt: skip
 def test_weights_that_share_bytes_are_counted(name: str, expected: int) -> None:
@@ -538,14 +426,37 @@ def test_weights_that_share_bytes_are_counted(name: str, expected: int) -> None:
     assert of_model(model_of(CASES[name])).parameter_count == expected
 
 
-def test_operators_of_other_domains_are_custom() -> None:
-    """Whatever their name says."""
-    case = CASES["skip-rms-norm"]
-    model = model_of(Case(case.op_type, case.inputs, case.outputs, 0, domain="com.example"))
-    assert any("which ONNX does not know" in note for note in of_model(model).notes)
+@pytest.mark.parametrize(
+    ("domain", "op_type"),
+    [
+        ("com.example", "SkipSimplifiedLayerNormalization"),
+        ("com.microsoft", "SkipGroupNorm"),
+        ("com.microsoft", "LongformerAttention"),
+    ],
+)
+def test_what_no_exporter_writes_costs_its_bytes(domain: str, op_type: str) -> None:
+    """An operation for each element that it puts out, and a note that names it."""
+    inputs, outputs = (f(2, 4, 8), f(2, 4, 8), w(8)), (out(2, 4, 8),)
+    graph = of_model(model_of(Case(op_type, inputs, outputs, 0, domain=domain)))
+    assert any(
+        f"{domain}.{op_type}, which ONNX does not know, costed by the bytes" in note
+        for note in graph.notes
+    )
+    assert graph.flops.tolist() == [64]
 
 
-@pytest.mark.parametrize("op_type", ["Attention", "MultiHeadAttention", "PackedAttention"])
+def test_images_with_channels_last_are_not_guessed() -> None:
+    """Onnxruntime turns images around for some processors; then sizes are not those of ONNX."""
+    case = CASES["qlinear-average-pool"]
+    turned = Case(
+        case.op_type, case.inputs, case.outputs, 0, {**case.attributes, "channels_last": 1}
+    )
+    assert any(
+        "sizes of whose outputs are unknown" in one for one in of_model(model_of(turned)).notes
+    )
+
+
+@pytest.mark.parametrize("op_type", ["Attention", "MultiHeadAttention"])
 def test_attention_without_heads_is_refused(op_type: str) -> None:
     """A division by their number names the node."""
     outputs = (((4, 8), "float32"),)
