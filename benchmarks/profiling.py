@@ -73,8 +73,8 @@ def profile(
     Parameters
     ----------
     net
-        Path of an ONNX file or of a program that `torch.export.save` wrote, which runs with random
-        weights; or a `torch.export.ExportedProgram`, or a `torch.nn.Module`.
+        Path of an ONNX file or of a program that `torch.export.save` wrote, which torch loads and
+        which has to be your own; or a `torch.export.ExportedProgram`, or a `torch.nn.Module`.
     example_inputs
         Arguments of a module: a tuple of tensors, a dict by name, or one tensor.
     runtime

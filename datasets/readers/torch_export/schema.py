@@ -152,14 +152,13 @@ def text_in(table: Mapping[str, Any], name: str) -> str:
     return value
 
 
-_AUTOCAST = "torch.ops.higher_order.wrap_with_autocast"
-
 # Calls of a region, as files name them.
-REGIONS = frozenset({_AUTOCAST, "torch.ops.higher_order.wrap_with_set_grad_enabled"})
-
-# Key of a call below `torch.autocast`: kind of device, type of elements by number, whether it is
-# enabled, and whether casts are kept.
-AUTOCAST = "autocast"
+REGIONS = frozenset(
+    {
+        "torch.ops.higher_order.wrap_with_autocast",
+        "torch.ops.higher_order.wrap_with_set_grad_enabled",
+    }
+)
 
 # Real programs have regions in regions only where modules are nested so.
 DEEPEST = 20
@@ -167,8 +166,6 @@ DEEPEST = 20
 
 def without_regions(graph: Mapping[str, Any], depth: int = DEEPEST) -> Mapping[str, Any]:
     """Return a graph with the operators of its regions, in the form that files have.
-
-    Calls below `torch.autocast` have the settings of the innermost one under `AUTOCAST`.
 
     Raises
     ------
@@ -188,19 +185,11 @@ def without_regions(graph: Mapping[str, Any], depth: int = DEEPEST) -> Mapping[s
             nodes.append(call)
             continue
         inner, names = _region(call, types, depth)
-        settings = _settings(call)
-        nodes += [{**settings, **_renamed(one, names)} for one in list_in(inner, "nodes")]
+        nodes += [_renamed(one, names) for one in list_in(inner, "nodes")]
         for name, kind in object_in(inner, "tensor_values").items():
             types.setdefault(names.get(name, name), kind)
         sizes = {**object_in(inner, "sym_int_values"), **sizes}
     return {**graph, "nodes": nodes, "tensor_values": types, "sym_int_values": sizes}
-
-
-def _settings(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what is noted at each call of a region."""
-    if call["target"] != _AUTOCAST:
-        return {}
-    return {AUTOCAST: [named_argument(one)[2] for one in list_in(call, "inputs")[:4]]}
 
 
 def _is_region(call: Any) -> bool:
