@@ -195,7 +195,7 @@ def torch(session: nox.Session) -> None:
     install(session, "test", "torch")
     session.run(
         "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/readers/torch_export",
-        "tests/datasets/layers/test_families.py",
+        "tests/datasets/layers/test_families.py", "tests/datasets/zoo/test_export.py",
         "tests/benchmarks/runtimes", "tests/benchmarks/pipeline/test_torch_stages.py",
         "tests/benchmarks/test_api.py", "tests/heuristics/microbatch/test_two_stages_in_a_v.py",
         *session.posargs,

@@ -128,9 +128,7 @@ def test_inputs_of_other_shapes(given: Any, tmp_path: Path) -> None:
 def test_files_that_torch_does_not_load(tmp_path: Path) -> None:
     """A program without its weights ends in a sentence that names the file."""
     path = torch_archives.write(tmp_path, two_layers())
-    with pytest.raises(
-        InvalidInputError, match=r"own.pt2: torch .* does not load it"
-    ):
+    with pytest.raises(InvalidInputError, match=r"own.pt2: torch .* does not load it"):
         runnable(path, device="cpu")
 
 
