@@ -155,7 +155,7 @@ def _a_number(table: Mapping[str, Any], field: str) -> float:
     InvalidInputError
         If it is missing or anything else.
     """
-    value = table.get(field)
+    value: Any = table.get(field)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # Comparison is false for what is no number.
     if not is_number or not 0 <= value <= LARGEST_NUMBER:

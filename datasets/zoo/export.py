@@ -142,8 +142,8 @@ def _for_training(model: Model) -> Model:
     return replace(model, name=f"{model.name}-training", is_training=True)
 
 
-_WITHOUT_HEADS = {"aux_logits": False, "init_weights": False}
-_WITHOUT_WEIGHTS = {"weights": None, "weights_backbone": None}
+_WITHOUT_HEADS: Mapping[str, Any] = {"aux_logits": False, "init_weights": False}
+_WITHOUT_WEIGHTS: Mapping[str, Any] = {"weights": None, "weights_backbone": None}
 
 _FORWARD = (
     # Auxiliary heads serve training only.
