@@ -191,9 +191,8 @@ def torch(session: nox.Session) -> None:
     """Run what needs PyTorch: modules, exported programs, and what its exporters of today write."""
     install(session, "test", "torch")
     session.run(
-        "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/test_torch_file.py",
-        "tests/datasets/test_torch_file_quantised.py",
-        "tests/datasets/layers/test_families.py",
+        "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/readers/torch_export",
+        "tests/datasets/layers/test_families.py", "tests/datasets/zoo/test_export.py",
         "tests/benchmarks/measuring", "tests/benchmarks/test_api.py",
         "tests/heuristics/microbatch/test_two_stages_in_a_v.py",
         *session.posargs,

@@ -36,7 +36,7 @@ def load(member: str) -> ComputationGraph:
     """
     name = find("graph in onnx-light", member, FILES)
     # onnx takes a quarter of a second to import, which listing data sets need not wait for.
-    from boundmark.datasets import onnx_file
+    from boundmark.datasets.readers.onnx import file as onnx_file
 
     with as_file(files("onnx") / "backend" / "test" / "data" / "light" / name) as path:
         return onnx_file.load(path)

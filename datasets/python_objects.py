@@ -183,8 +183,8 @@ def _integer(value: Any) -> Any:
 
 def from_onnx(model: Any, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph:
     """Return the graph of an `onnx.ModelProto`; see `onnx_file.load`."""
-    from boundmark.datasets.kernel_recognition import with_kernels
-    from boundmark.datasets.onnx_file import of_model
+    from boundmark.datasets.readers.kernel_recognition import with_kernels
+    from boundmark.datasets.readers.onnx.file import of_model
 
     return with_kernels(of_model(model, dims))
 
@@ -197,8 +197,8 @@ def from_program(program: Any) -> ComputationGraph:
     InvalidInputError
         If it has control flow, or sizes that depend on the data.
     """
-    from boundmark.datasets.kernel_recognition import with_kernels
-    from boundmark.datasets.zoo.export.graph_module import functional, to_graph
+    from boundmark.datasets.readers.kernel_recognition import with_kernels
+    from boundmark.datasets.readers.torch_export.graph_module import functional, to_graph
 
     try:
         return with_kernels(to_graph(functional(program)))

@@ -111,14 +111,10 @@ MODEL_SUFFIXES = (".onnx", ".pt2", ".gguf")
 # What a folder with a language model has.
 FOLDER_FILE = "config.json"
 
-# Instances are the one format that all problems share.
-INSTANCE_SUFFIX = ".json"
-
 
 def known_suffixes() -> tuple[str, ...]:
     """Return the suffixes of all formats that can be read."""
-    known = [suffix for one in formats().values() for suffix in one.suffixes]
-    return (*dict.fromkeys(x for x in known if x != INSTANCE_SUFFIX), INSTANCE_SUFFIX)
+    return tuple(sorted({suffix for one in formats().values() for suffix in one.suffixes}))
 
 
 def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
@@ -151,13 +147,6 @@ def _loaded(path: Path, dims: Mapping[str, int]) -> Any:
     candidates = [one for one in formats().values() if suffix in one.suffixes]
     if path.is_file() and (suffix in _OF_TOOLS or not candidates):
         refuse_file_of_tool(path, "a model")
-    if suffix == INSTANCE_SUFFIX:
-        refuse_dims(str(path), dims)
-        content = read_bytes(path)
-        for one in candidates:
-            if one.recognises is not None and one.recognises(content):
-                return one.load(path)
-        return _load_instance(path)
     if not candidates and path.is_dir():
         raise InvalidInputError(_other_folder(path))
     if not candidates:
@@ -304,6 +293,9 @@ def _labelled(path: Path, problem: Problem, instance: Instance) -> Instance:
     named: Instance = problem.naming.rename(instance, found.names, found.tick)
     return named
 
+
+# What no other reader of JSON recognises.
+FORMAT = FileFormat("instance", (".json",), _load_instance)
 
 VARIABLE = "BOUNDMARK_DATA"
 

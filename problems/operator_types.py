@@ -16,27 +16,23 @@ FREE_OP_TYPES = frozenset(
 # channels as the last dimension, or with an addition, a norm or an activation in one. Each costs
 # like the operator of ONNX that does most of the same.
 _NAMES_OF_VARIANTS = {
-    "Add": "BiasAdd QLinearAdd",
-    "Attention": "DecoderMaskedMultiHeadAttention GroupQueryAttention MultiHeadAttention "
-    "PackedMultiHeadAttention PagedAttention SparseAttention",
+    "Add": "QLinearAdd",
+    "Attention": "GroupQueryAttention MultiHeadAttention PagedAttention SparseAttention",
     "AveragePool": "QLinearAveragePool",
     "Concat": "QLinearConcat",
-    "Conv": "ConvInteger FusedConv NhwcConv NhwcFusedConv QLinearConv",
-    "Gelu": "BiasGelu FastGelu QOrderedGelu QuickGelu",
-    "Gemm": "FusedGemm GemmFastGelu GemmFloat8 QGemm",
+    "Conv": "ConvInteger FusedConv QLinearConv",
+    "Gelu": "BiasGelu FastGelu QuickGelu",
+    "Gemm": "FusedGemm GemmFastGelu QGemm",
     "GlobalAveragePool": "QLinearGlobalAveragePool",
-    "LayerNormalization": "QOrderedLayerNormalization SimplifiedLayerNormalization "
-    "SkipLayerNormalization SkipSimplifiedLayerNormalization",
+    "LayerNormalization": "SimplifiedLayerNormalization SkipLayerNormalization "
+    "SkipSimplifiedLayerNormalization",
     "LeakyRelu": "QLinearLeakyRelu",
-    "MatMul": "DynamicQuantizeMatMul FusedMatMul FusedMatMulActivation "
-    "MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulFpQ4 "
-    "MatMulInteger MatMulInteger16 MatMulIntegerToFloat MatMulNBits MatMulNBitsMlp MatMulNBitsQkv "
-    "QLinearMatMul QOrderedMatMul TransposeMatMul",
-    "MaxPool": "MaxpoolWithMask NhwcMaxPool",
+    "MatMul": "DynamicQuantizeMatMul FusedMatMul MatMulBlockQuantizedFp4Weight "
+    "MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulInteger MatMulIntegerToFloat MatMulNBits "
+    "QLinearMatMul",
     "Mul": "QLinearMul",
-    "ReduceMean": "QLinearReduceMean",
     "Sigmoid": "QLinearSigmoid",
-    "Softmax": "BiasSoftmax QLinearSoftmax",
+    "Softmax": "QLinearSoftmax",
     "Where": "QLinearWhere",
 }
 VARIANTS = {name: usual for usual, names in _NAMES_OF_VARIANTS.items() for name in names.split()}
@@ -48,8 +44,6 @@ _PACKED = {
     "GatherBlockQuantized": ("bits", (0,), (2, 3)),
     "MatMulBnb4": ("", (1,), (2,)),
     "MatMulNBits": ("bits", (1,), (2, 3, 4)),
-    "MatMulNBitsMlp": ("bits", (3, 6), (4, 7)),
-    "MatMulNBitsQkv": ("bits", (3, 6, 9), (4, 7, 10)),
     "QMoE": ("expert_weight_bits", (2, 5, 8), (3, 6, 9, 11, 12, 13)),
 }  # fmt: skip
 

@@ -173,7 +173,7 @@ def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> Non
     --draw`, instances with costs from `boundmark solve --out`.
     """
     from boundmark.benchmarks.cli.graph_drawing import origin_of
-    from boundmark.datasets.graph_file import GraphOrigin, to_json, to_parquet
+    from boundmark.datasets.readers.graph_file import GraphOrigin, to_json, to_parquet
     from boundmark.datasets.resolve import load_source
     from boundmark.problems.computation_graph import ComputationGraph
     from boundmark.problems.errors import InvalidInputError

@@ -172,8 +172,9 @@ def measure(
     If MODEL is an ONNX file, each stage is a process of this machine with processors of its own,
     where onnxruntime runs it; inputs follow one another. Needs the extra `onnxruntime`.
 
-    If MODEL is a program that `torch.export.save` wrote, PyTorch runs its stages one after another
-    on one device, each alone, with random weights. Needs the extra `torch`.
+    If MODEL is a program that `torch.export.save` wrote, PyTorch loads it, which may run what
+    its writer put there, and runs its stages one after another on one device, each alone. Needs the
+    extra `torch`.
     """
     from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.measuring.operator_times import check_suffix

@@ -68,8 +68,8 @@ def profile(
 ) -> None:
     """Run a MODEL on this machine and time its operators.
 
-    MODEL is an ONNX file, or a program that `torch.export.save` wrote, which runs with random
-    weights: no pickle in it is read. Needs the extra `onnxruntime` or `torch`.
+    MODEL is an ONNX file, or a program that `torch.export.save` wrote, which torch loads: that may
+    run what its writer put there, so profile your own. Needs the extra `onnxruntime` or `torch`.
 
     Also prints how well the roofline model orders the operators: the rank correlation of its times
     on the base device with the measured ones.

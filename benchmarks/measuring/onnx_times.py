@@ -160,7 +160,7 @@ def measured_times(
     BoundmarkError
         If onnxruntime cannot load or run the model.
     """
-    from boundmark.datasets.onnx_model import inferred_model, unique_names
+    from boundmark.datasets.readers.onnx.model import inferred_model, unique_names
 
     model, _, _ = inferred_model(path, dims)
     names = unique_names(model.graph)

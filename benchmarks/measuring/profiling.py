@@ -22,7 +22,7 @@ from boundmark.benchmarks.measuring.torch_execution import runnable
 from boundmark.benchmarks.running.environment import Gpu, cpu_name, gpu
 from boundmark.benchmarks.running.settings import bounded_integer
 from boundmark.datasets.file_format import NO_DIMS
-from boundmark.datasets.onnx_file import load
+from boundmark.datasets.readers.onnx.file import load
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import (
     Cluster,
@@ -76,8 +76,8 @@ def profile(
     Parameters
     ----------
     net
-        Path of an ONNX file or of a program that `torch.export.save` wrote, which runs with random
-        weights; or a `torch.export.ExportedProgram`, or a `torch.nn.Module`.
+        Path of an ONNX file or of a program that `torch.export.save` wrote, which torch loads and
+        which has to be your own; or a `torch.export.ExportedProgram`, or a `torch.nn.Module`.
     example_inputs
         Arguments of a module: a tuple of tensors, a dict by name, or one tensor.
     torch_device

@@ -323,8 +323,6 @@ def of_operators(
 
 
 def _notes(program: Program, times: CompiledTimes, nowhere: Sequence[int]) -> Iterator[str]:
-    if program.is_random:
-        yield "Weights and inputs were random."
     runs = zip(*times.kernels.values(), times.rest, strict=True)
     total, lost = median(map(sum, runs)), median(nowhere)
     yield (

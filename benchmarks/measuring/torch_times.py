@@ -15,7 +15,6 @@ from statistics import median
 from typing import Any
 
 from boundmark.benchmarks.measuring.measured import WARM_UP, Measured
-from boundmark.benchmarks.measuring.torch_building import RandomValues, torch_dtype
 from boundmark.benchmarks.measuring.torch_execution import Program
 from boundmark.benchmarks.running.environment import Gpu, gpu
 from boundmark.problems.computation_graph import VIEW
@@ -153,20 +152,18 @@ def _memories(value: Any) -> set[int]:
 
 
 def _made_up(program: Program, node: Any) -> Any:
-    """Return random results of a call, of the shapes that the program says."""
-    random = RandomValues(program.device)
+    """Return results of a call of the shapes that the program says: ones, and integers of 0."""
+    import torch
+
+    def made(kind: Any) -> Any:
+        dtype = getattr(torch, kind.dtype)
+        is_integer = not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+        return torch.full(kind.shape, int(not is_integer), dtype=dtype, device=program.device)
+
     value = node.meta["val"]
-    several = value if isinstance(value, tuple) else (value,)
-    try:
-        drawn = tuple(
-            None if one is None else random.result(one.shape, torch_dtype(one.dtype), 1)
-            for one in several
-        )
-    except RuntimeError as error:
-        raise BoundmarkError(
-            f"the results of {node.target} cannot be made: {' '.join(str(error).split())[:200]}"
-        ) from error
-    return drawn if isinstance(value, tuple) else drawn[0]
+    if isinstance(value, tuple):
+        return tuple(None if one is None else made(one) for one in value)
+    return made(value)
 
 
 @contextmanager
@@ -242,8 +239,6 @@ def of_operators(program: Program, calls: Calls, times: CallTimes, repeats: int)
 
 
 def _notes(program: Program, calls: Calls, times: CallTimes) -> Iterator[str]:
-    if program.is_random:
-        yield "Weights and inputs were random."
     own = {node for nodes in program.nodes for node in nodes}
     rest = [
         taken for node, taken in times.calls.items() if node not in own and node not in calls.views

@@ -15,15 +15,15 @@ import onnx.external_data_helper
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, numpy_helper
 
 from boundmark.datasets.file_format import NO_DIMS
-from boundmark.datasets.onnx_control_flow import reads_of
-from boundmark.datasets.onnx_file import (
+from boundmark.datasets.readers.onnx.control_flow import reads_of
+from boundmark.datasets.readers.onnx.file import (
     SHAPE_OPS,
     find_constants,
     find_needed,
     find_producers,
 )
-from boundmark.datasets.onnx_model import inferred_model, unique_names
-from boundmark.datasets.onnx_operators import KnownTensors, known_tensors
+from boundmark.datasets.readers.onnx.model import inferred_model, unique_names
+from boundmark.datasets.readers.onnx.operators import KnownTensors, known_tensors
 from boundmark.problems.computation_graph import Shape
 from boundmark.problems.errors import InvalidInputError
 

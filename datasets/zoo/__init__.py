@@ -43,7 +43,7 @@ def load(member: str) -> ComputationGraph:
         If its file is not as it was shipped.
     """
     # Parquet takes a while to import, which listing data sets need not wait for.
-    from boundmark.datasets.graph_file import from_parquet
+    from boundmark.datasets.readers.graph_file import from_parquet
 
     entry = find("graph in zoo", member, index())
     with naming(f"zoo/{member}"):
@@ -52,7 +52,7 @@ def load(member: str) -> ComputationGraph:
 
 def about(member: str) -> Mapping[str, Any]:
     """Return where a graph comes from; raises as `load` does."""
-    from boundmark.datasets.graph_file import from_parquet
+    from boundmark.datasets.readers.graph_file import from_parquet
 
     entry = find("graph in zoo", member, index())
     with naming(f"zoo/{member}"):

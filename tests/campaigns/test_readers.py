@@ -30,7 +30,7 @@ def test_solution_of_no_known_instance_is_refused(tmp_path: Path) -> None:
 OF_FORMAT = {
     "Parquet graph": "parquet-graph", "JSON graph": "json-graph", "ONNX": "onnx",
     "OpenVINO IR": "openvino", "torch.export": "torch-export", "dnn-partitioning": "planners",
-    "Piper": "planners", "Placeto": "planners", "CostGraphDef": "cost-graph-def", "GGUF": "gguf",
+    "instance": "instance", "CostGraphDef": "cost-graph-def", "GGUF": "gguf",
     "Hugging Face configuration": "language-model", "layer table": "layer-table",
     "Moirai sheet": "sheet", "PipeDream profile": "profile",
 }  # fmt: skip

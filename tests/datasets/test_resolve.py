@@ -124,14 +124,14 @@ def test_stored_instances_are_read_back(tmp_path):
         (
             "graph.tsv",
             b"a,b",
-            "has the suffix '.tsv'; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, "
-            ".gguf, .csv, .xls, .json",
+            "has the suffix '.tsv'; expected one of .csv, .gguf, .json, .onnx, .parquet, .pbtxt, "
+            ".pt2, .txt, .xls, .xml",
         ),
         (
             "graph",
             b"a,b",
-            "has the suffix ''; expected one of .parquet, .onnx, .xml, .pt2, .pbtxt, .txt, "
-            ".gguf, .csv, .xls, .json",
+            "has the suffix ''; expected one of .csv, .gguf, .json, .onnx, .parquet, .pbtxt, "
+            ".pt2, .txt, .xls, .xml",
         ),
         (
             "m.tflite",

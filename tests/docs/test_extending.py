@@ -11,7 +11,7 @@ from brute_force import instance
 
 import boundmark
 from boundmark.benchmarks.solving.own_method import find_method
-from boundmark.problems.errors import UnknownNameError
+from boundmark.problems.errors import InvalidInputError, UnknownNameError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 from boundmark.reports.problem_report import ProblemReport
@@ -76,6 +76,26 @@ def test_the_data_set_loads() -> None:
     assert work[0] < work[1]
     with pytest.raises(UnknownNameError, match="there is no model 'larg'; did you mean large"):
         dataset.load("larg")
+
+
+def test_the_reader_reads(tmp_path: Path) -> None:
+    """Its graph is solved; what is no such file is refused with the file and what is wrong."""
+    reader = run_block('FileFormat("perceptron"')["FORMAT"]
+    path = tmp_path / "net.mlp"
+    path.write_text("784 512\n10")
+    graph = reader.load(path)
+    assert graph.flops.tolist() == [2 * 784 * 512, 2 * 512 * 10]
+    assert graph.dag.edge_pairs().tolist() == [[0, 1]]
+    assert graph.parameter_count == 784 * 512 + 512 * 10
+    answer = boundmark.solve(boundmark.load(graph), "pipeline", k=2, quiet=True, library=False)
+    assert answer.cost == answer.bound
+    for text, expected in (("784 x", "width 'x'"), ("1 0", "width '0'"), ("7", "are 1 widths")):
+        path.write_text(text)
+        with pytest.raises(
+            InvalidInputError, match=rf"net\.mlp: there (is the|{expected})"
+        ) as told:
+            reader.load(path)
+        assert expected in str(told.value)
 
 
 def test_the_report_has_its_section() -> None:

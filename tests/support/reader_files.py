@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 from graphs import small_graph
 
-from boundmark.datasets.graph_file import GraphOrigin, to_json, to_parquet
 from boundmark.datasets.layers.language_models import published
+from boundmark.datasets.readers.graph_file import GraphOrigin, to_json, to_parquet
 from boundmark.problems.devices import measured_times
 from boundmark.reports.comparison.recorded_run import read_baseline, write_baseline
 from boundmark.reports.history import HISTORY, add_to_history
@@ -58,7 +58,7 @@ def json_graphs() -> Sequence[bytes]:
 
 
 def planners() -> Sequence[bytes]:
-    """Return a graph of each of the other planners whose files are read."""
+    """Return a graph of dnn-partitioning."""
     partitioning = {
         "maxSizePerFPGA": 100, "maxFPGAs": 2, "maxCPUs": 1,
         "nodes": [
@@ -68,22 +68,7 @@ def planners() -> Sequence[bytes]:
         ],
         "edges": [{"sourceId": 7, "destId": 5, "cost": 0.5}],
     }  # fmt: skip
-    piper = {
-        "maxDevices": 2, "maxMemoryPerDevice": 1000.0, "bandwidth": 1e9, "mbsInBatch": 8,
-        "nodes": [
-            {"id": number, "TMPCs": {"1": [
-                {"id": "plain", "timePerSample": 1e-6, "memoryUsageA": 3, "memoryUsageB": 4},
-            ]}}
-            for number in (0, 1)
-        ],
-        "edges": [{"sourceId": 0, "destId": 1, "communicationCost": 500.0}],
-    }  # fmt: skip
-    placeto = {
-        "directed": True,
-        "nodes": [{"id": one, "cost": 5, "out_size": 1200, "mem": 10} for one in "xy"],
-        "links": [{"source": "x", "target": "y"}],
-    }
-    return [json.dumps(one).encode() for one in (partitioning, piper, placeto)]
+    return [json.dumps(partitioning).encode()]
 
 
 def times() -> Sequence[bytes]:

@@ -23,7 +23,7 @@ from boundmark.benchmarks.measuring import tool_profiles
 from boundmark.benchmarks.running import suite_file
 from boundmark.benchmarks.solving.model import load_solution
 from boundmark.bounds import checker
-from boundmark.datasets import onnx_file
+from boundmark.datasets.readers.onnx import file as onnx_file
 from boundmark.datasets.resolve import load_file
 from boundmark.problems.devices import find_device, registry
 from boundmark.problems.errors import BoundmarkError

@@ -12,7 +12,7 @@ from boundmark.benchmarks.measuring.measured import WARM_UP, clock_of
 from boundmark.benchmarks.measuring.torch_compiled import compiled
 from boundmark.benchmarks.measuring.torch_execution import Program
 from boundmark.benchmarks.measuring.torch_times import is_timed, launched, replayed, threads_of
-from boundmark.datasets.torch_writes import VIEWS, Writes, is_write
+from boundmark.datasets.readers.torch_export.writes import VIEWS, Writes, is_write
 from boundmark.problems.errors import BoundmarkError
 
 

@@ -1,9 +1,5 @@
-"""Programs run as the modules that they were recorded from, and nothing in a file is unpickled."""
+"""Programs run as the modules that they were recorded from."""
 
-import os
-import pickle
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import torch_archives  # noqa: E402
 from torch import nn  # noqa: E402
-from torch_archives import call, program, tensor, two_layers  # noqa: E402
+from torch_archives import two_layers  # noqa: E402
 from torch_modules import MODULES, Cached  # noqa: E402
 
 import boundmark  # noqa: E402
@@ -55,7 +51,7 @@ def test_results_are_those_of_the_module(name: str) -> None:
 def test_operators_are_those_of_the_graph(name: str, tmp_path: Path) -> None:
     """A file, its program and its module have the names that `load` gives; each has calls.
 
-    With random weights and inputs, results are finite.
+    A file runs with its weights and inputs.
     """
     make, inputs = MODULES[name]
     module, path = make().eval(), tmp_path / "own.pt2"
@@ -70,7 +66,11 @@ def test_operators_are_those_of_the_graph(name: str, tmp_path: Path) -> None:
     assert all(stored.nodes)
     calls = [node for nodes in stored.nodes for node in nodes]
     assert len(set(calls)) == len(calls)
-    assert all(one.isfinite().all() for one in one_by_one(stored))
+    with torch.no_grad():
+        expected = module(*(one.clone() for one in inputs))
+    several = expected if isinstance(expected, tuple) else (expected,)
+    for one, other in zip(one_by_one(stored), several, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_open_sizes(tmp_path: Path) -> None:
@@ -87,21 +87,6 @@ def test_open_sizes(tmp_path: Path) -> None:
     torch.export.save(exported, path)
     assert one_by_one(runnable(path, device="cpu"))[0].shape == (10, 4)
     torch.testing.assert_close(one_by_one(runnable(exported, device="cpu"))[0], module(*inputs))
-
-
-def test_exports_run(tmp_path: Path) -> None:
-    """All programs that are kept here, with random weights: results are finite and ordinary."""
-    with zipfile.ZipFile(EXPORTS) as archive:
-        archive.extractall(tmp_path)
-    paths = sorted(tmp_path.glob("*/*.pt2"))
-    assert len(paths) == 5
-    for path in paths:
-        found = runnable(path, device="cpu")
-        assert found.is_random
-        assert found.graph.names == boundmark.load(path).source.names
-        for one in one_by_one(found):
-            assert one.isfinite().all()
-            assert 0.01 < one.std() < 100
 
 
 def test_values_that_are_written_are_given_back() -> None:
@@ -133,126 +118,18 @@ def exported_layers() -> Any:
 @pytest.mark.parametrize("given", [torch.zeros(4, 8), torch.zeros(3, 8, dtype=torch.float64), ()])
 def test_inputs_of_other_shapes(given: Any, tmp_path: Path) -> None:
     """They are refused, with what the program was recorded with."""
-    path = torch_archives.write(tmp_path, two_layers())
+    path = tmp_path / "own.pt2"
+    torch.export.save(exported_layers(), path)
     with pytest.raises(InvalidInputError, match=r"expected torch.float32 of shape \[3, 8\]"):
         runnable(path, given, "cpu")
     assert runnable(path, torch.zeros(3, 8), "cpu").inputs[0].shape == (3, 8)
 
 
-# Hostile files.
-
-
-class _Planted:
-    """A pickle that makes a folder when it is read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return os.mkdir, (str(self.path),)
-
-
-def test_nothing_is_unpickled(tmp_path: Path) -> None:
-    """A file whose weights, constants and inputs are pickles that make a folder runs as usual."""
-    own, poisoned, planted = (tmp_path / name for name in ("own.pt2", "poisoned.pt2", "planted"))
-    torch.export.save(exported_layers(), own)
-    with zipfile.ZipFile(own) as source, zipfile.ZipFile(poisoned, "w") as target:
-        for name in source.namelist():
-            is_program = name.endswith("models/model.json")
-            content = source.read(name) if is_program else pickle.dumps(_Planted(planted))
-            target.writestr(name, content)
-    assert one_by_one(runnable(poisoned, device="cpu"))[0].shape == (3, 4)
-    assert not planted.exists()
-
-
-def test_formulas_are_not_evaluated(tmp_path: Path) -> None:
-    """Open sizes are those of the example; formulas, which torch evaluates, are texts."""
-    planted = tmp_path / "planted"
-    formula = f"__import__('os').mkdir({str(planted)!r})"
-    content = program(
-        [
-            call("aten.sym_size.int", {"self": "x", "dim": {"as_int": 0}},
-                 {"as_sym_int": {"as_name": "s"}}),
-            call("aten.view.default",
-                 {"self": "x", "size": {"as_sym_ints": [{"as_name": "s"}, {"as_int": 1}]}}, "v"),
-            call("aten.relu.default", {"self": "v"}, "y"),
-        ],
-        {"x": tensor((formula, 5)), "v": tensor((formula, 5), 1), "y": tensor((formula, 5), 1)},
-        ["x"],
-        ["y"],
-    )  # fmt: skip
-    sizes = {"s": {"as_expr": {"expr_str": formula, "hint": {"as_int": 5}}}}
-    content["graph_module"]["graph"]["sym_int_values"] = sizes
-    found = runnable(torch_archives.write(tmp_path, content), device="cpu")
-    assert one_by_one(found)[0].shape == (5, 1)
-    assert not planted.exists()
-
-
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("aten.from_file.default", "expected operators of ATen"),
-        ("prims.sin.default", "expected operators of ATen"),
-        ("aten.nothing.default", "has no such operator"),
-        ("aten.relu.sideways", "has no such operator"),
-        ("aten.__init__.__call__", "has no such operator"),
-    ],
-)
-def test_operators_that_are_not_run(target: str, expected: str, tmp_path: Path) -> None:
-    """What reads and writes files, and what is no operator, is refused where it is a constant."""
-    planted = tmp_path / "planted"
-    content = program(
-        [
-            call(target, {"filename": {"as_string": str(planted)}, "shared": {"as_bool": True},
-                          "size": {"as_int": 4}}, "c"),
-            call("aten.add.Tensor", {"self": "x", "other": "c"}, "y"),
-        ],
-        {"x": tensor(4), "c": tensor(4), "y": tensor(4)},
-        ["x"],
-        ["y"],
-    )  # fmt: skip
-    path = torch_archives.write(tmp_path, content)
-    with pytest.raises(BoundmarkError, match=rf"own.pt2: node 0: .*{expected}"):
+def test_files_that_torch_does_not_load(tmp_path: Path) -> None:
+    """A program without its weights ends in a sentence that names the file."""
+    path = torch_archives.write(tmp_path, two_layers())
+    with pytest.raises(InvalidInputError, match=r"own.pt2: torch .* does not load it"):
         runnable(path, device="cpu")
-    assert not planted.exists()
-
-
-@pytest.mark.parametrize(
-    "argument",
-    [
-        {"as_scalar_type": 99},
-        {"as_scalar_type": "float"},
-        {"as_memory_format": 77},
-        {"as_layout": 1},
-        {"as_complex": {"real": 1}},
-        {"as_custom_obj": {"name": "x"}},
-        {"as_sym_float": {"as_name": "unknown"}},
-        {"as_floats": 3},
-    ],
-)
-def test_malformed_arguments(argument: dict[str, Any], tmp_path: Path) -> None:
-    """They are refused in a sentence that names the file."""
-    content = program(
-        [call("aten.add.Tensor", {"self": "x", "other": "x", "alpha": argument}, "y")],
-        {"x": tensor(4), "y": tensor(4)},
-        ["x"],
-        ["y"],
-    )
-    with pytest.raises(InvalidInputError, match=r"own\.pt2: "):
-        runnable(torch_archives.write(tmp_path, content), device="cpu")
-
-
-def test_weights_that_do_not_fit(tmp_path: Path) -> None:
-    """They are refused before any memory is taken."""
-    content = program(
-        [call("aten.add.Tensor", {"self": "x", "other": "w"}, "y")],
-        {"x": tensor(4), "w": tensor(2**20, 2**20), "y": tensor(4)},
-        ["x"],
-        ["y"],
-        {"w": "weight"},
-    )
-    with pytest.raises(BoundmarkError, match=r"take 4,096.0 GiB; expected at most"):
-        runnable(torch_archives.write(tmp_path, content), device="cpu")
 
 
 def test_no_gpu(tmp_path: Path) -> None:

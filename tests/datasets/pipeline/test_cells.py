@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from boundmark.datasets.pipeline.cells import DATASET, NETWORKS, load
+from boundmark.datasets.pipeline.cells import DATASET, load, networks
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.pipeline import PipelineInstance
 
@@ -77,7 +77,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("network", PUBLISHED)
 def test_networks_are_as_large_as_published(network: str) -> None:
     """Multiply-adds of convolutions and numbers of parameters agree within a few percent."""
-    operators = NETWORKS[network]().operators
+    operators = networks()[network]
     convolutions = ("conv", "depthwise", "dense")
     multiplied = sum(op.flops for op in operators if op.op_type in convolutions) / 2e6
     parameters = sum(op.param_bytes for op in operators) / 4e6
@@ -87,7 +87,7 @@ def test_networks_are_as_large_as_published(network: str) -> None:
 
 def test_operators_of_one_shape_take_about_as_long() -> None:
     """Costs differ by a few percent within a type and shape, and by tens of them between such."""
-    operators = NETWORKS["nasnet-small"]().operators
+    operators = networks()["nasnet-small"]
     work = load("nasnet-small-1").work
     groups: dict[tuple[str, int, int, int], list[float]] = {}
     for operator, cost in zip(operators, work.tolist(), strict=True):

@@ -9,8 +9,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from boundmark.datasets.onnx_file import load
 from boundmark.datasets.pipeline.onnx_split import split_model
+from boundmark.datasets.readers.onnx.file import load
 from boundmark.problems.errors import InvalidInputError
 
 GENERATOR = np.random.default_rng(7)
