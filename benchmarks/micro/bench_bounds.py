@@ -5,10 +5,10 @@ import numpy as np
 from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
+from boundmark.bounds.pipeline.downsets.two_branch_dp import TowerSearch, towers
 from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.bounds.pipeline.flows.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.bounds.pipeline.prefixes.attempt import Attempt, Context
-from boundmark.bounds.pipeline.downsets.two_branch_dp import TowerSearch, towers
 from boundmark.bounds.pipeline.weights import cut_search as search
 from boundmark.bounds.pipeline.weights.cut_tree import WHOLE
 from boundmark.bounds.pipeline.weights.cut_trees import HeavySets, TreeSettings, start_search
