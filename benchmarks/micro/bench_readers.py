@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import boundmark
-from boundmark.datasets import onnx_file
+from boundmark.datasets.readers.onnx import file as onnx_file
 from boundmark.problems.devices import find_device
 from boundmark.problems.roofline import operation_seconds
 
