@@ -119,10 +119,12 @@ def test_nothing_follows_the_proof_of_a_known_cost() -> None:
 
 @pytest.mark.slow
 def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where weights end below the optimum, they are not the last word.
+    """Where weights of `packing` end below the optimum, they are not the last word.
 
-    No time passes, so that each method goes on until it ends by itself.
+    No time passes, so that each method goes on until it ends by itself. `cut-tree`, which has the
+    optimum here, too, is left out.
     """
+    monkeypatch.setattr(certify.cut_tree, "run", lambda *others, **named: None)
     monkeypatch.setattr(certify.two_branch_dp, "towers", lambda dag: iter(()))
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: 0.0))
     dice, nodes = random.Random(9), 14
@@ -130,7 +132,6 @@ def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatc
     work = [dice.randrange(1, 9) for _ in range(nodes)]
     sample = instance(work, edges, 4, transfer=[dice.randrange(1, 6) for _ in range(nodes)])
     reports = certified(sample, 20, ideals=1)
-    assert reports.bounds[-1].kind == "mip-tree/1"
-    assert {"packing/2", "cut-tree/2"} & {report.kind for report in reports.bounds}
+    assert [report.kind for report in reports.bounds[-2:]] == ["packing/2", "mip-tree/1"]
     by_ideals = certified(sample, 20, ideals=20_000)
     assert reports.bounds[-1].bound == min(map(sample.objective, by_ideals.solutions))
