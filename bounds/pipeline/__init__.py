@@ -42,7 +42,7 @@ PACKING = Method(
     summary="Node weights under which each feasible stage weighs at most 1, by connected parts.",
     run=Deferred("boundmark.bounds.pipeline.weights.packing:run"),
     params={"precision": 0.0},
-    version=9,
+    version=10,
 )
 
 CUT_TREE = Method(
@@ -51,7 +51,7 @@ CUT_TREE = Method(
     kind="bound",
     summary="Node weights that cheap stages cannot add up to, by trees of minimum cuts.",
     run=Deferred("boundmark.bounds.pipeline.weights.cut_tree:run"),
-    version=6,
+    version=7,
 )
 
 MIP_TREE = Method(
@@ -95,7 +95,7 @@ CERTIFY = Method(
     name="certify",
     problem="pipeline",
     kind="bound",
-    summary="The best certificate in the time given, by bounds that take turns.",
+    summary="The best certificate in the time given, by the bounds that suit the graph.",
     run=Deferred("boundmark.bounds.pipeline.certify:run"),
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",

@@ -108,11 +108,11 @@ def is_named_after_a_module(test: Path) -> bool:
 @pytest.mark.parametrize(
     ("test", "expected"),
     [
-        ("bounds/test_portfolio.py", True),
+        ("bounds/test_best.py", True),
         ("bounds/mip/test_mip_solvers.py", True),
         ("bounds/checker/test_budget_bounds_the_work.py", True),
-        ("bounds/test_portfolios.py", False),
-        ("bounds/mip/test_portfolio.py", False),
+        ("bounds/test_bests.py", False),
+        ("bounds/mip/test_best.py", False),
         ("bounds/nothing/test_nothing.py", False),
     ],
 )

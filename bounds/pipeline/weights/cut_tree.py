@@ -118,6 +118,8 @@ class _Rise:
         Seconds that the next tree may take before it is given up.
     retries, refuted_before
         How often better weights were computed since more than the latter was refuted.
+    is_weighed
+        Whether the present weights were done within their time.
     """
 
     instance: PipelineInstance
@@ -133,6 +135,7 @@ class _Rise:
     allowance: float = math.inf
     retries: int = 0
     refuted_before: int = 0
+    is_weighed: bool = False
 
     def __post_init__(self) -> None:
         graph, k = self.instance.graph, self.instance.k
@@ -166,7 +169,7 @@ class _Rise:
         What stood with other weights may not stand with better ones, which are found here.
         """
         self.above = min(self.above, self.cost)
-        if self.above < self.cost and self.above - self.refuted <= 0.003 * self.refuted:
+        if self.above < self.cost and self.above - self.refuted <= max(1, 0.003 * self.refuted):
             self.retries = 0 if self.refuted > self.refuted_before else self.retries + 1
             if self.retries > 3:
                 return False
@@ -184,6 +187,7 @@ class _Rise:
         weighing = self.weights.at(limit, self.current, budget, is_quick=is_quick)
         self.current = weighing.weights
         self.end = self.last * weighing.lower / self.instance.k
+        self.is_weighed = not budget.is_spent()
         return weighing.lower
 
     def weigh(self) -> None:
@@ -195,7 +199,7 @@ class _Rise:
                 self.weights.known.add(members)
             self.current, threshold = found.weights, found.threshold
         between = self.refuted, self.above
-        budget = self.budget.part(0.15)
+        budget = self.budget.part(0.25)
         found = self.weights.for_largest(between, self.allowed, self.current, budget, threshold)
         self.last, self.current = found.threshold, found.weights
         needed = self.weights.needed(self.current, self.last + self.allowed)
@@ -220,12 +224,18 @@ class _Rise:
             patience = 0.0
             if ended != search.REFUTED:
                 self.above = threshold
+            if not self.is_weighed and not self.budget.is_spent():
+                # Trees are larger the worse the weights are, so both get about the same time.
+                self.find_weights(self.seconds(max(seconds, 0.3)))
             threshold = self.next_threshold()
+
+    def seconds(self, seconds: float) -> Budget:
+        """Return a budget of some seconds, or of what is left."""
+        return self.budget.part(min(1.0, seconds / max(self.budget.remaining(), 1e-9)))
 
     def weigh_again(self, threshold: int) -> bool:
         """Find weights again, with a new set as constraint; return whether a proof is likely."""
-        part = 0.03 * self.budget.wall_seconds
-        budget = self.budget.part(min(1.0, part / max(self.budget.remaining(), 1e-9)))
+        budget = self.seconds(0.03 * self.budget.wall_seconds)
         # A quick tree tells whether weights are good enough, instead of long walks. They are for a
         # lower threshold then, nearer to that of the tree.
         is_quick = self.pace.seconds < 1.0
@@ -253,7 +263,8 @@ class _Rise:
         seconds = min(most, max(3.0 * pace.seconds, 0.3))
         self.allowance = 2.0 * seconds
         middle = (self.refuted + self.above) // 2
-        return max(self.refuted + 1, min(middle, pace.threshold_for(seconds, self.end)))
+        step = max(1, self.refuted // 500)
+        return max(self.refuted + step, min(middle, pace.threshold_for(seconds, self.end)))
 
     def prove(self, threshold: int) -> tuple[int, float, bool]:
         """Search for a set that costs at most a threshold, and report a bound if there is none.

@@ -21,6 +21,9 @@ from boundmark.problems.arrays import IntArray
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 
+# Difference of bounds, as a part of k, that tells whether a threshold is far too high or low.
+COARSE = 0.1
+
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
@@ -155,23 +158,24 @@ class SetWeights:
         refuted, above = between
         first = int(0.97 * above) if first is None else first
         threshold = min(max(refuted + 1, first), above - 1)
+        close = COARSE * self.k
         # The last one is known well enough if it is known to a fiftieth.
         for _ in range(8):
             if budget.is_spent() or above - refuted <= max(1.0, 0.02 * above):
                 break
-            weighing = self.at(threshold + allowed, current, budget.part(0.3))
+            part = budget.part(0.5)
+            weighing = self.at(threshold + allowed, current, part, close=close, is_quick=True)
             current = weighing.weights
+            # The sum of the best weights is between these bounds; the less, the farther down.
+            called_for = (weighing.lower + weighing.upper) / (2 * self.k)
             # Weights refute a threshold if they exceed k stages by this part.
             if weighing.lower > self.k * 1.003:
                 refuted = last = threshold
                 kept = weighing.weights
                 threshold = min(int(threshold * weighing.lower / self.k), (threshold + above) // 2)
-            else:
+            elif called_for < 0.96 or weighing.upper < weighing.lower + close:
                 above = threshold
-                # The sum of the best weights is between these bounds; the less, the farther down.
-                called_for = (weighing.lower + weighing.upper) / (2 * self.k)
-                part = min(max(called_for, 0.8), 0.96)
-                lower = max(refuted + 1, int(threshold * part))
+                lower = max(refuted + 1, int(threshold * min(max(called_for, 0.8), 0.96)))
                 threshold = (refuted + above) // 2 if last else lower
         if last:
             current = self.at(last + allowed, kept, budget).weights
@@ -184,17 +188,25 @@ class SetWeights:
         return self._scaled(weights)[1]
 
     def at(
-        self, limit: int, start: FloatArray, budget: Budget, *, is_quick: bool = False
+        self,
+        limit: int,
+        start: FloatArray,
+        budget: Budget,
+        *,
+        close: float = 0.01,
+        is_quick: bool = False,
     ) -> Weighing:
         """Find weights under which every set that costs at most a limit weighs at most 1.
 
         Parameters
         ----------
+        close
+            What the bounds differ by at the end, in stages.
         is_quick
             Whether to end without the last rounds of walks.
         """
-        # In stages: what the first solution goes by, and what the bounds differ by at the end.
-        first_gap, close = 0.5, 0.01
+        # In stages: what the first solution goes by.
+        first_gap = 0.5
         # Number of rounds without a new set after which the search ends, too.
         patience = 8
         self._limit_to(limit, start)
@@ -222,8 +234,11 @@ class SetWeights:
         """Begin the program of a limit, with sets that are heavy at the beginning."""
         if limit == self._limit:
             return
+        if self._limit < 0:
+            self._program = SetProgram(self.known, limit, self.positions, start)
+        else:
+            self._program.limit_to(limit)
         self._limit = limit
-        self._program = SetProgram(self.known, limit, self.positions, start)
         for position in self.positions:
             least = 0.95 * self._heaviest(start, position)
             self._program.add_heaviest(start, position, least, 1000)
@@ -337,6 +352,11 @@ class SetProgram:
         self._point = np.concatenate([start / max(float(start.max()), 1e-9), np.zeros(ends)])
         self._upper = np.inf
 
+    def limit_to(self, limit: int) -> None:
+        """Change what sets cost at most; rows of sets that cost more go."""
+        self._limit, self._upper = limit, np.inf
+        self._keep(np.flatnonzero(self._known.costs_of(self.numbers()) <= limit))
+
     def add_heaviest(self, weights: FloatArray, position: int, least: float, most_rows: int) -> int:
         """Add the sets that weigh more than `least` and are no rows, the heaviest first.
 
@@ -345,7 +365,7 @@ class SetProgram:
         How many were added, `most_rows` at most.
         """
         weighed = self._known.weighed(weights, self._limit, position)
-        weighed[self._numbers(position)] = 0.0
+        weighed[self.numbers(position)] = 0.0
         numbers = np.flatnonzero(weighed > max(least, 0.0))
         if len(numbers) > most_rows:
             numbers = numbers[np.argsort(-weighed[numbers], kind="stable")[:most_rows]]
@@ -380,16 +400,19 @@ class SetProgram:
         if self._count <= self._most:
             return
         order = np.argsort(self._slack(), kind="stable")
-        kept = np.sort(order[: int(self._most / 2)])
+        self._keep(np.sort(order[: int(self._most / 2)]))
+        self._most = min(self._growth * self._most, self.most_numbers / self._rows.shape[1])
+
+    def _keep(self, kept: IntArray) -> None:
+        """Keep some rows, and drop the others."""
         self._count = len(kept)
         for values in (self._rows, self._most_weight, self._position, self._number):
             values[: self._count] = values[kept]
-        self._most = min(self._growth * self._most, self.most_numbers / self._rows.shape[1])
 
-    def _numbers(self, position: int) -> IntArray:
-        """Return the numbers of sets that are rows of a stage."""
-        numbers: IntArray = self._number[: self._count][self._position[: self._count] == position]
-        return numbers
+    def numbers(self, position: int | None = None) -> IntArray:
+        """Return the numbers of sets that are rows, or rows of a stage."""
+        numbers: IntArray = self._number[: self._count]
+        return numbers if position is None else numbers[self._position[: self._count] == position]
 
     def _add(self, numbers: IntArray, position: int) -> None:
         """Add rows."""

@@ -8,13 +8,9 @@ from recording import Recorder
 
 from boundmark.bounds import checker
 from boundmark.bounds.pipeline import certify
-from boundmark.bounds.pipeline.certify import CertifySettings
-from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.problems import method
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
-
-SETTINGS = CertifySettings()
 
 
 def certified(
@@ -22,7 +18,6 @@ def certified(
     seconds: float,
     ideals: int,
     known_cost: int = 0,
-    settings: CertifySettings = SETTINGS,
 ) -> Recorder:
     """Run the method; every report must be better than the last, and accepted."""
     reports = Recorder()
@@ -33,7 +28,6 @@ def certified(
         reports,
         ideals=ideals,
         known_cost=known_cost,
-        settings=settings,
     )
     bounds = [report.bound for report in reports.bounds]
     assert bounds == sorted(set(bounds))
@@ -52,7 +46,7 @@ def test_narrow_graphs_are_solved() -> None:
 
 
 def test_parallel_towers_are_solved() -> None:
-    """Two chains that one node joins have few down-sets each, and are solved before turns begin."""
+    """Two chains that one node joins have few down-sets each, and are solved first."""
     chain = [(v, v + 1) for v in range(8)]
     edges = [*chain, *((u + 9, w + 9) for u, w in chain), (8, 18), (17, 18)]
     sample = instance([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8], edges, 4)
@@ -76,102 +70,28 @@ def layers(width: int, depth: int, k: int) -> PipelineInstance:
 
 
 @pytest.mark.parametrize(
-    ("width", "depth", "k", "name"),
+    ("width", "depth", "k", "names"),
     [
-        (10, 4, 2, "mip-tree"),
-        (10, 4, 8, "packing"),
-        (3, 16, 4, "prefix-bound"),
-        (5, 8, 4, "packing"),
+        (10, 4, 2, ["fractional_load", "mip_tree", "cut_tree"]),
+        (10, 8, 4, ["fractional_load", "cut_tree", "mip_tree"]),
+        (10, 4, 8, ["fractional_load", "packing", "cut_tree", "mip_tree"]),
+        (5, 8, 4, ["fractional_load", "packing", "cut_tree", "mip_tree"]),
+        (3, 16, 4, ["prefix_bound.method", "fractional_load", "mip_tree"]),
     ],
 )
-def test_what_suits_the_graph_has_the_first_turn(
-    monkeypatch: pytest.MonkeyPatch, width: int, depth: int, k: int, name: str
-) -> None:
+def test_what_suits_the_graph_comes_first(width: int, depth: int, k: int, names: list[str]) -> None:
     """That depends on the form and k; on long graphs, cuts come after what proves more.
 
     Random graphs have five nodes and more for each node of a longest path; they are not long.
     """
-    names: list[str] = []
-    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
-    kinds = [report.kind for report in certified(layers(width, depth, k), 5, ideals=100).bounds]
-    assert names[0] == name
-    assert ("share/1" in kinds) == (name != "prefix-bound")
-
-
-@pytest.mark.parametrize(
-    ("k", "times_share", "most_edges", "first", "second"),
-    [
-        (4, 1.2, 90.0, "packing", "mip-tree"),
-        (4, 1.5, 90.0, "cut-tree", "packing"),
-        (8, 1.5, 90.0, "packing", "mip-tree"),
-        (4, 1.2, 14.0, "packing", "cut-tree"),
-        (5, 1.2, 11.0, "cut-tree", "packing"),
-    ],
-)
-def test_cut_tree_takes_part_where_stages_have_many_edges(
-    monkeypatch: pytest.MonkeyPatch,
-    k: int,
-    times_share: float,
-    most_edges: float,
-    first: str,
-    second: str,
-) -> None:
-    """It begins where transfers outweigh work: costs are far from the bound of `fractional-load`.
-
-    There are 60 edges: 15 or 7 for each stage.
-    """
-    sample = layers(10, 4, k)
-    share = share_table(sample.graph).certificate(sample, "test").bound
-    names: list[str] = []
-    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
-    settings = CertifySettings(most_edges=most_edges, most_edges_far=10.0, dense=1.0)
-    certified(sample, 5, 1, int(times_share * share), settings)
-    assert names[:2] == [first, second]
-
-
-@pytest.mark.parametrize(("times_share", "is_by_cuts"), [(1.2, False), (1.5, True)])
-def test_where_cut_tree_begins_it_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, times_share: float, is_by_cuts: bool
-) -> None:
-    """One of its trees may take half of its time, so that others get little until three quarters.
-
-    Graphs on which another method begins keep their patience.
-    """
-    sample = layers(10, 4, 4)
-    share = share_table(sample.graph).certificate(sample, "test").bound
-    turns: list[object] = []
-    monkeypatch.setattr(certify, "run_by_turns", lambda *given: turns.append(given[-1]))
-    settings = CertifySettings(most_edges=90.0, most_edges_far=10.0)
-    certified(sample, 5, 1, int(times_share * share), settings)
-    assert turns == [certify.TURNS_BY_CUTS if is_by_cuts else certify.TURNS]
-    assert certify.TURNS_BY_CUTS.patience > certify.TURNS.patience
-
-
-@pytest.mark.parametrize(("dense", "first"), [(0.07, "cut-tree"), (0.08, "packing")])
-def test_cut_tree_begins_on_dense_graphs(
-    monkeypatch: pytest.MonkeyPatch, dense: float, first: str
-) -> None:
-    """In four stages, too, where work outweighs transfers; 60 of 780 pairs of nodes are joined."""
-    sample = layers(10, 4, 4)
-    names: list[str] = []
-    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
-    share = share_table(sample.graph).certificate(sample, "test").bound
-    settings = CertifySettings(most_edges=14.0, dense=dense)
-    certified(sample, 5, 1, int(1.2 * share), settings)
-    assert names[0] == first
-
-
-def test_cut_tree_does_not_begin_with_few_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With two stages, trees prove most even where transfers outweigh work."""
-    names: list[str] = []
-    monkeypatch.setattr(certify, "run_by_turns", lambda methods, *others: names.extend(methods))
-    sample = layers(10, 4, 2)
-    certified(sample, 5, ideals=1, known_cost=3 * int(sample.graph.work.sum()))
-    assert names.index("mip-tree") == 0 < names.index("cut-tree")
+    steps = certify._steps(layers(width, depth, k), None)
+    modules = [getattr(bound, "func", bound).__module__ for bound, _ in steps]
+    assert all(map(str.endswith, modules, names))
+    assert len(modules) == len(names)
 
 
 @pytest.mark.parametrize(("width", "depth", "k"), [(10, 4, 2), (10, 4, 8), (3, 16, 4)])
-def test_what_methods_prove_by_turns_is_accepted(
+def test_what_bounds_prove_in_turn_is_accepted(
     monkeypatch: pytest.MonkeyPatch, width: int, depth: int, k: int
 ) -> None:
     """Bounds rise above those of single cuts, whichever method has found them.
@@ -199,11 +119,12 @@ def test_nothing_follows_the_proof_of_a_known_cost() -> None:
 
 @pytest.mark.slow
 def test_a_tree_follows_weights_that_do_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where packing ends below the optimum, it is not the last word.
+    """Where weights of `packing` end below the optimum, they are not the last word.
 
-    No time passes, so that each method goes on until it ends by itself. `prefix-bound` never would.
+    No time passes, so that each method goes on until it ends by itself. `cut-tree`, which has the
+    optimum here, too, is left out.
     """
-    monkeypatch.setattr(certify, "_names", lambda *others: ("packing", "mip-tree"))
+    monkeypatch.setattr(certify.cut_tree, "run", lambda *others, **named: None)
     monkeypatch.setattr(certify.two_branch_dp, "towers", lambda dag: iter(()))
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: 0.0))
     dice, nodes = random.Random(9), 14

@@ -264,6 +264,26 @@ def test_rows_far_from_tight_are_dropped(sample: PipelineInstance, limit: int) -
     assert upper == pytest.approx(optimum(known, limit, False), abs=GAP)
 
 
+@given(sample=tiny_graphs(params=False), first=st.integers(1, 60), second=st.integers(1, 60))
+def test_a_program_for_another_limit_has_the_rows_that_stay(
+    sample: PipelineInstance, first: int, second: int
+) -> None:
+    """Only sets that cost more than it go; with those between added, it is as if it were new."""
+    known, n = all_sets(sample), sample.nodes
+    program = SetProgram(known, first, (ANY,), np.ones(n))
+    program.add_heaviest(np.ones(n), ANY, 0.0, 10**6)
+    program.solve(GAP, Budget(20.0))
+    program.limit_to(second)
+    costs = list(known.costs.values())
+    assert {costs[i] <= min(first, second) for i in program.numbers().tolist()} <= {True}
+    added = program.add_heaviest(np.ones(n), ANY, 0.0, 10**6)
+    assert added == sum(first < cost <= second for cost in costs)
+    for _ in range(20):
+        _, upper = program.solve(GAP, Budget(20.0))
+    best = optimum(known, second, False)
+    assert best - 1e-9 <= upper <= best + GAP
+
+
 @given(sample=tiny_graphs(params=False), limit=st.integers(1, 60))
 def test_without_time_weights_only_keep_to_rows(sample: PipelineInstance, limit: int) -> None:
     """Those to begin with are scaled, and nothing is said of better ones."""
