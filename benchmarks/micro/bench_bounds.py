@@ -4,7 +4,7 @@ import numpy as np
 
 from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
-from boundmark.bounds.checker.pipeline.towers import PairSearch, sides
+from boundmark.bounds.checker.pipeline.two_branch_dp import PairSearch, sides
 from boundmark.bounds.pipeline.downsets.two_branch_dp import TowerSearch, towers
 from boundmark.bounds.pipeline.flows.fractional_load import share_table
 from boundmark.bounds.pipeline.flows.minimum_cuts import MinimumCuts, largest_node_cut

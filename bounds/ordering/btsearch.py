@@ -18,7 +18,7 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.graph import INPUT
 
-KIND = "section-search/1"
+KIND = "downset-dp/1"
 
 # Steps between looks at the clock.
 STEPS_PER_LOOK = 256

@@ -26,7 +26,7 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.order import memory_while_running
 
-KIND = "section-search/1"
+KIND = "downset-dp/1"
 
 
 # Factor of the width from one round to the next.

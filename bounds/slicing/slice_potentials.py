@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.slicing.compute import split_compute
+from boundmark.bounds.checker.slicing.compute import slice_compute
 from boundmark.bounds.checker.slicing.potentials import slice_memory, slice_potentials
 from boundmark.bounds.checker.slicing.ticks import (
     MOST_COMBINED,
@@ -34,7 +34,7 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.slicing import SlicingInstance
 
-COMPUTE_KIND = "split-compute/1"
+COMPUTE_KIND = "slice-compute/1"
 KIND = "slice-potentials/1"
 MEMORY_KIND = "slice-memory/1"
 
@@ -83,7 +83,7 @@ def run_without_transfers(
     instance: SlicingInstance, budget: Budget, seed: int, progress: Progress, **params: Any
 ) -> None:
     """Report the sum of the operators' best splits."""
-    bound = split_compute(checker.check_instance(instance.to_json()), {})
+    bound = slice_compute(checker.check_instance(instance.to_json()), {})
     progress.bound(Certificate.of(instance, COMPUTE_KIND, bound, {}, "slice-compute"))
 
 

@@ -101,7 +101,7 @@ def rows(make_row: Any) -> list[Row]:
             instance="a",
             method="fractional-load",
             bound_certified=10,
-            bound_kind="share/1",
+            bound_kind="fractional-load/1",
             **BOUND,
         ),
         make_row("b1", instance="b", method="uniform", status="oom", wall_seconds=0.5),

@@ -54,7 +54,7 @@ def store(tmp_path: Path, make_row: Callable[..., Any]) -> ResultStore:
         append(store, make_row(f"task-{method}", **(common | found)), [])
     bound = {"method": "slice-compute", "method_kind": "bound", "bound_certified": 8}
     append(
-        store, make_row("task-bound", **(common | bound | {"bound_kind": "split-compute/1"})), []
+        store, make_row("task-bound", **(common | bound | {"bound_kind": "slice-compute/1"})), []
     )
     return store
 

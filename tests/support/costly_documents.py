@@ -322,13 +322,13 @@ SHAPES = {
     ),
     "flows over a star": Shape(
         "pipeline",
-        "share/1",
+        "fractional-load/1",
         lambda n: (pipeline(n, star(n)), {"threshold": 9, "flows": [flow(0, n - 1)] * 20}),
         500_000,
     ),
     "many flows": Shape(
         "pipeline",
-        "share/1",
+        "fractional-load/1",
         lambda n: (pipeline(2, star(2)), {"threshold": 9, "flows": [flow(0, 0)] * n}),
         500_000,
     ),
@@ -353,7 +353,7 @@ SHAPES = {
         ),
         16_000,
     ),
-    "many steps of a stage": Shape("pipeline", "reach/1", reach, 8_000),
+    "many steps of a stage": Shape("pipeline", "prefix-bound/1", reach, 8_000),
     "down-sets of operators without edges": Shape(
         "pipeline",
         "ideal-dp/1",
@@ -368,7 +368,7 @@ SHAPES = {
     ),
     "pairs of down-sets of two chains": Shape(
         "pipeline",
-        "tower-dp/1",
+        "two-branch-dp/1",
         lambda n: (
             pipeline(n, two_chains(n), k=n),
             {"threshold": n, "tower": list(range(n // 2))},
@@ -377,13 +377,13 @@ SHAPES = {
     ),
     "down-sets beside an operator": Shape(
         "pipeline",
-        "tower-dp/1",
+        "two-branch-dp/1",
         lambda n: (pipeline(n, []), {"threshold": 10**6, "tower": [0]}),
         8_000,
     ),
     "stages that read from a tower": Shape(
         "pipeline",
-        "tower-dp/1",
+        "two-branch-dp/1",
         lambda n: (
             pipeline(n, sorted([*two_chains(n), *([v, v + n // 2] for v in range(n // 2))]), k=n),
             {"threshold": n, "tower": list(range(n // 2))},
@@ -482,22 +482,22 @@ SHAPES = {
         lambda n: (ordering(n, []), {"order": list(range(n)), "forced": [], "cuts": []}),
         30_000,
     ),
-    "stops one by one": Shape("ordering", "section-search/1", stops, 30_000),
-    "slope and operators that overwrite": Shape("ordering", "section-search/1", slope, 30_000),
+    "stops one by one": Shape("ordering", "downset-dp/1", stops, 30_000),
+    "slope and operators that overwrite": Shape("ordering", "downset-dp/1", slope, 30_000),
     "search of one tensor": Shape(
         "ordering",
-        "section-search/1",
+        "downset-dp/1",
         lambda n: searched(ordering(n, [list(range(1, n))], metric="peak"), 2),
         8_000,
     ),
     "search for a peak without tensors": Shape(
         "ordering",
-        "section-search/1",
+        "downset-dp/1",
         lambda n: searched(ordering(n, [], metric="peak"), 1),
         30_000,
     ),
     "search without tensors": Shape(
-        "ordering", "section-search/1", lambda n: searched(ordering(n, [], metric="sum"), 1), 8_000
+        "ordering", "downset-dp/1", lambda n: searched(ordering(n, [], metric="sum"), 1), 8_000
     ),
     "order of operators that overwrite": Shape(
         "ordering",
@@ -506,7 +506,7 @@ SHAPES = {
         400_000,
     ),
     "splits of many operators": Shape(
-        "slicing", "split-compute/1", lambda n: (slicing(n, 16, 2**20, []), {}), 300_000
+        "slicing", "slice-compute/1", lambda n: (slicing(n, 16, 2**20, []), {}), 300_000
     ),
     "classes without edges": Shape(
         "slicing", "slice-potentials/1", lambda n: classes(4, 16, n, []), 2**20

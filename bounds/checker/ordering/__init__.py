@@ -22,7 +22,7 @@ live-cut/1
     all others, which add their sum if that is below 0. Tensors without prices have their size as
     the price of a reader that runs no earlier than v, if there is one. That bounds each M(v, D),
     hence the maximum over v and the sum over v.
-section-search/1
+downset-dp/1
     The same, for sections of the order, and with searches. A breakpoint is a down-set, the first
     operators of the payload's order, that some optimal order passes; so sections between
     breakpoints are ordered one by one, and the sums or the maximum of their optima is OPT. Between
@@ -44,12 +44,12 @@ section-search/1
     takes it later has no advantage. If no order is left, the section costs at least as claimed.
 """
 
-from .bound import live_cut, section_search
+from .bound import downset_dp, live_cut
 from .instance import read_instance
 from .order import objective
 
 SOLUTION_FIELDS = frozenset({"order"})
 
-KINDS = {"live-cut/1": live_cut, "section-search/1": section_search}
+KINDS = {"live-cut/1": live_cut, "downset-dp/1": downset_dp}
 
 __all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]

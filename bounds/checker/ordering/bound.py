@@ -1,4 +1,4 @@
-"""Checks the kinds of `ordering`: live-cut and section-search."""
+"""Checks the kinds of `ordering`: live-cut and downset-dp."""
 
 import bisect
 import itertools
@@ -21,8 +21,8 @@ def live_cut(instance: Instance, payload: Any) -> int:
     return _bound(instance, breakpoints.sections(), payload["cuts"], {})
 
 
-def section_search(instance: Instance, payload: Any) -> int:
-    """Return the bound of section-search: the maximum or the sum of the sections' least costs."""
+def downset_dp(instance: Instance, payload: Any) -> int:
+    """Return the bound of downset-dp: the maximum or the sum of the sections' least costs."""
     payload = fields(payload, "the payload", {"order", "stops", "cuts", "searches"})
     breakpoints = _Breakpoints(instance, payload["order"])
     if type(payload["stops"]) is not list:

@@ -16,7 +16,7 @@ mean-work/1
 node-cut/1
     Some stage contains the given node v, and a flow shows that every set S with v in it has
     io(S) + work(S) >= C. Then OPT >= C + max(0, param_load[v] - cache).
-share/1
+fractional-load/1
     Suppose OPT <= t, the threshold. Flows show a io(S) + work(S) >= C_v for all S with v in it; so
     the stage S of v has (a - 1) io(S) >= C_v - t, which bounds io(S) from below, by io_v. Hence
     work(S) <= t - io(S) <= t - io_v for every v in S, and the sum of work[v] / (t - io_v) is at
@@ -39,7 +39,7 @@ ideal-dp/1
     r steps cannot lead to the end, because the work outside, the transfer of each tensor that has
     a consumer outside, and the param_load outside beyond r caches add up to more than r t. If all
     nodes are not among those found, OPT >= t + 1.
-tower-dp/1
+two-branch-dp/1
     Suppose OPT <= t, the threshold. The tower is a down-set of the graph. In the order in which
     data flows, the first stages hold a down-set of the tower and one of the nodes beside it, which
     reads nothing from the rest of the tower. Apart, the parts of a stage on both sides cost no more
@@ -52,7 +52,7 @@ mip-tree/1
     can be in. A tree branches on these; at each leaf, non-negative multipliers of the rows of a
     linear relaxation bound the cost of the bottleneck stage (see `tree`). OPT is at least the least
     of t + 1 and the leaves' bounds.
-reach/1
+prefix-bound/1
     Suppose OPT <= t, the threshold. Nodes have weights. In the order in which data flows, the first
     s stages make up a prefix each. A step proves that prefix s + 1 weighs at most X, given what is
     known of prefix s, or that prefix s weighs at least X, given what is known of prefix s + 1; and
@@ -79,10 +79,10 @@ from .cut_tree import cut_tree
 from .ideals import ideal_dp
 from .instance import objective, read_instance
 from .packing import packing
-from .reach import reach
-from .single_stage import max_work, mean_work, node_cut, share
-from .towers import tower_dp
+from .prefix_bound import prefix_bound
+from .single_stage import fractional_load, max_work, mean_work, node_cut
 from .tree import mip_tree
+from .two_branch_dp import two_branch_dp
 
 SOLUTION_FIELDS = frozenset({"stages"})
 
@@ -90,11 +90,11 @@ KINDS = {
     "max-work/1": max_work,
     "mean-work/1": mean_work,
     "node-cut/1": node_cut,
-    "share/1": share,
+    "fractional-load/1": fractional_load,
     "mip-tree/1": mip_tree,
-    "reach/1": reach,
+    "prefix-bound/1": prefix_bound,
     "ideal-dp/1": ideal_dp,
-    "tower-dp/1": tower_dp,
+    "two-branch-dp/1": two_branch_dp,
     "packing/2": packing,
     "cut-tree/2": cut_tree,
 }

@@ -1,4 +1,4 @@
-"""Checks the kinds that look at one stage: max-work, mean-work, node-cut, share."""
+"""Checks the kinds that look at one stage: max-work, mean-work, node-cut, fractional-load."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def node_cut(graph: Instance, payload: Any) -> int:
     return cost + max(0, graph.param_load[node] - graph.cache)
 
 
-def share(graph: Instance, payload: Any) -> int:
+def fractional_load(graph: Instance, payload: Any) -> int:
     """Return the threshold + 1 if the nodes' shares of their stages refute it."""
     payload = fields(payload, "the payload", {"threshold", "flows"})
     threshold = integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)

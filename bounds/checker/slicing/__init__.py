@@ -13,7 +13,7 @@ holds at most its `capacity`: parameters and output of its part, what it receive
 all outputs that are still to be read. Slices of channels (axis 0) hold their share of parameters,
 slices of the height (axis 1) all. Kinds of certificates for OPT >= bound:
 
-split-compute/1
+slice-compute/1
     If an operator took t ticks, device j would compute at most (t - launch) length / work indices,
     rounded down. So t is at least the smallest for which these add up to the length. Their sum over
     operators is the bound; what is communicated is left out.
@@ -29,7 +29,7 @@ slice-memory/1
     no memory are left out; `memory.Room` has the argument.
 """
 
-from .compute import split_compute
+from .compute import slice_compute
 from .instance import read_instance
 from .plan import objective
 from .potentials import slice_memory, slice_potentials
@@ -38,7 +38,7 @@ SOLUTION_FIELDS = frozenset({"vectors"})
 OPTIONAL_FIELDS = ("order",)
 
 KINDS = {
-    "split-compute/1": split_compute,
+    "slice-compute/1": slice_compute,
     "slice-potentials/1": slice_potentials,
     "slice-memory/1": slice_memory,
 }

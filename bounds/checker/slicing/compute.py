@@ -1,4 +1,4 @@
-"""Checks the kind that looks at computation only: split-compute."""
+"""Checks the kind that looks at computation only: slice-compute."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ..values import fields
 from .instance import Instance
 
 
-def split_compute(instance: Instance, payload: Any) -> int:
+def slice_compute(instance: Instance, payload: Any) -> int:
     """Return the sum of what the best split of each operator computes."""
     fields(payload, "the payload", set())
     return sum(best_split(instance, operator) for operator in range(len(instance.length)))

@@ -11,8 +11,8 @@ Hence bounds hold for each graph, and are optimal where all of the tower leads t
 that leaves it.
 
 The compiled search does what the checker does with the same tables (see
-`checker.pipeline.towers`), counts the steps that takes, and remembers by how many stages each pair
-was found, so that a partition can be told. Tables are for the largest threshold; at a lower one,
+`checker.pipeline.two_branch_dp`), counts the steps that takes, and remembers by how many stages
+each pair was found, so that a partition can be told. Tables are for the largest threshold; at a lower one,
 what costs more is left out.
 """
 
@@ -30,7 +30,7 @@ from boundmark.bounds.best import Best
 from boundmark.bounds.checker.budget import MOST_STEPS, limited, steps_left
 from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.bounds.checker.pipeline.limits import LARGEST_TOWER_GRAPH
-from boundmark.bounds.checker.pipeline.towers import (
+from boundmark.bounds.checker.pipeline.two_branch_dp import (
     CHUNK,
     CHUNKS_PER_STEP,
     PairSearch,
@@ -48,7 +48,7 @@ from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-KIND = "tower-dp/1"
+KIND = "two-branch-dp/1"
 
 
 def run(

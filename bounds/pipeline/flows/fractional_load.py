@@ -32,7 +32,7 @@ from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
-KIND = "share/1"
+KIND = "fractional-load/1"
 
 # Weights a of io in the cuts C_v(a). A few give most of the bound; more and larger ones give up to
 # a percent more, for several times the time and size.

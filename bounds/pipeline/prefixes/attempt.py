@@ -32,7 +32,7 @@ from boundmark.problems.arrays import frozen
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-KIND = "reach/1"
+KIND = "prefix-bound/1"
 
 STEP_ROWS = (*TREE_FAMILIES, "at_least", "at_most")
 NOTHING: Multipliers = {name: [] for name in STEP_ROWS}

@@ -42,15 +42,21 @@ def test_an_error_inside_a_check_rejects(
     with pytest.raises(checker.CheckFailed) as caught:
         checker.check_certificate(sample.document, sample.certificate)
     reason = REASON.format(type(error).__name__)
-    assert str(caught.value) == f"the check of a certificate of kind share/1 {reason}"
+    assert str(caught.value) == f"the check of a certificate of kind fractional-load/1 {reason}"
     assert caught.value.__cause__ is error
 
 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (MemoryError(), "not enough memory for the check of a certificate of kind share/1"),
-        (RecursionError(), "the values of a certificate of kind share/1 are nested too deeply"),
+        (
+            MemoryError(),
+            "not enough memory for the check of a certificate of kind fractional-load/1",
+        ),
+        (
+            RecursionError(),
+            "the values of a certificate of kind fractional-load/1 are nested too deeply",
+        ),
     ],
 )
 def test_what_python_cannot_do_rejects(

@@ -117,7 +117,9 @@ def sparse(folder: Path) -> tuple[Path, Path]:
 
 def bomb(unit: bytes, times: int) -> Case:
     """Return a case of a payload that is much larger than its file."""
-    return lambda folder: with_payload(folder, chain(2), "share/1", b"[" + unit * times + b"1]")
+    return lambda folder: with_payload(
+        folder, chain(2), "fractional-load/1", b"[" + unit * times + b"1]"
+    )
 
 
 def down_sets(instance: Document, threshold: int) -> Case:
@@ -130,7 +132,9 @@ def shares(folder: Path) -> tuple[Path, Path]:
     """Write more flows than fit into memory."""
     flow = b'{"node":0,"io_weight":2,"edges":[],"amounts":[]}'
     flows = b",".join([flow] * 1_500_000)
-    return with_payload(folder, chain(9), "share/1", b'{"threshold":9,"flows":[' + flows + b"]}")
+    return with_payload(
+        folder, chain(9), "fractional-load/1", b'{"threshold":9,"flows":[' + flows + b"]}"
+    )
 
 
 def branchings(folder: Path) -> tuple[Path, Path]:
@@ -155,7 +159,7 @@ def reach(folder: Path, instance: Document, steps: bytes) -> tuple[Path, Path]:
     """Write steps about weights of 1."""
     weights = b",".join([b"1"] * len(instance["work"]))
     payload = b'{"threshold":1000000,"flows":[],"moves":[],"weights":[' + weights + b'],"steps":['
-    return with_payload(folder, instance, "reach/1", payload + steps + b"]}")
+    return with_payload(folder, instance, "prefix-bound/1", payload + steps + b"]}")
 
 
 def long_steps(folder: Path) -> tuple[Path, Path]:

@@ -67,7 +67,7 @@ def test_a_checker_that_believes_everything_is_found_out(
     monkeypatch.setattr(flows, "least_cost", unlimited)
     names = [("pipeline", "fractional-load")]
     counts = random_mutations.run(names, random.Random(1), seconds=60, sought="accepted false")
-    assert counts["pipeline", "share/1", "accepted false"]
+    assert counts["pipeline", "fractional-load/1", "accepted false"]
     assert "accepted false: " in capsys.readouterr().out
 
 
@@ -85,7 +85,7 @@ def test_a_checker_that_fails_is_found_out(
     failing_problem = registry.PROBLEMS["pipeline"]._replace(kinds=kinds)
     monkeypatch.setitem(registry.PROBLEMS, "pipeline", failing_problem)
     counts = random_mutations.run([("pipeline", "fractional-load")], random.Random(1), seconds=0.5)
-    assert counts["pipeline", "share/1", "failed"]
+    assert counts["pipeline", "fractional-load/1", "failed"]
     assert "failed: KeyError" in capsys.readouterr().out
     monkeypatch.setattr(checker, "check_certificate", failing)
     counts = random_mutations.run([NAMES[0]], random.Random(1), seconds=0.1)

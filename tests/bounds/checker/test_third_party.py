@@ -57,7 +57,8 @@ def leave(n, payload):
 CHECKER = Checker(read, objective, frozenset({"x"}), {"plain/1": proves, "leave/1": leave})
 ODD = CHECKER._replace(solution_fields={"x", 1})
 ODDER = CHECKER._replace(optional_fields=["y", None])
-LIAR = Checker(lambda f: 0, lambda n, a: 0, frozenset({"stages"}), {"share/1": lambda *a: 9})
+KINDS = {"fractional-load/1": lambda *a: 9}
+LIAR = Checker(lambda f: 0, lambda n, a: 0, frozenset({"stages"}), KINDS)
 """
 INSTANCE = {"format": "boundmark-instance/1", "problem": "counting", "n": 7}
 
@@ -156,7 +157,10 @@ def test_our_problems_are_ours(tmp_path: Path) -> None:
     code = CODE + f"\nopen({str(tmp_path / 'imported')!r}, 'w')\n"
     install(tmp_path, "liar", {GROUP: {"pipeline": "liar:LIAR", "counting": "liar:CHECKER"}}, code)
     sample = instance([3, 4], [(0, 1)], 2)
-    document = {**certificate(9, "share/1", {"threshold": 8, "flows": []}), "problem": "pipeline"}
+    document = {
+        **certificate(9, "fractional-load/1", {"threshold": 8, "flows": []}),
+        "problem": "pipeline",
+    }
     document["instance_sha256"] = sample.sha256
     done = verdicts(tmp_path, document, instance=sample.to_json())
     assert "rejected" in done.stdout

@@ -42,7 +42,7 @@ def test_narrow_graphs_are_solved() -> None:
     reports = certified(sample, 20, ideals=100)
     assert reports.bounds[-1].bound == optimum(sample)
     assert sample.objective(reports.solutions[-1]) == optimum(sample)
-    assert "share/1" not in {report.kind for report in reports.bounds}
+    assert "fractional-load/1" not in {report.kind for report in reports.bounds}
 
 
 def test_parallel_towers_are_solved() -> None:
@@ -51,9 +51,9 @@ def test_parallel_towers_are_solved() -> None:
     edges = [*chain, *((u + 9, w + 9) for u, w in chain), (8, 18), (17, 18)]
     sample = instance([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8], edges, 4)
     reports = certified(sample, 20, ideals=50)
-    assert reports.bounds[-1].kind == "tower-dp/1"
+    assert reports.bounds[-1].kind == "two-branch-dp/1"
     assert reports.bounds[-1].bound == sample.objective(reports.solutions[-1])
-    assert "share/1" not in {report.kind for report in reports.bounds}
+    assert "fractional-load/1" not in {report.kind for report in reports.bounds}
 
 
 def layers(width: int, depth: int, k: int) -> PipelineInstance:
@@ -102,7 +102,7 @@ def test_what_bounds_prove_in_turn_is_accepted(
     monkeypatch.setattr(method, "time", SimpleNamespace(monotonic=lambda: next(looks) / 100))
     sample = layers(width, depth, k)
     reports = certified(sample, 8, ideals=100)
-    assert reports.bounds[-1].kind not in {"mean-work/1", "share/1"}
+    assert reports.bounds[-1].kind not in {"mean-work/1", "fractional-load/1"}
     assert reports.bounds[-1].bound <= min(map(sample.objective, reports.solutions))
 
 

@@ -20,7 +20,7 @@ def test_name_is_the_hash_of_the_content(tmp_path: Path) -> None:
 def test_large_payload_goes_beside_its_document(tmp_path: Path) -> None:
     """The document names the file and the hash of what is in it."""
     payload = {"flow": list(range(LARGEST_INLINE_PAYLOAD // 4))}
-    digest = write_document(tmp_path, {"kind": "share/1", "payload": payload})
+    digest = write_document(tmp_path, {"kind": "fractional-load/1", "payload": payload})
     document = json.loads((tmp_path / f"{digest}.json").read_text())
     assert set(document) == {"kind", "payload_file", "payload_sha256"}
     unpacked = gzip.decompress((tmp_path / document["payload_file"]).read_bytes())

@@ -15,7 +15,7 @@ from boundmark.reports.stored.verified_results import supported_results
 
 pytestmark = pytest.mark.usefixtures("all_undrawn")
 
-FOUND = {"objective": 5, "bound_certified": 4, "bound_kind": "share/1"}
+FOUND = {"objective": 5, "bound_certified": 4, "bound_kind": "fractional-load/1"}
 TRACE = [
     {"seconds": 0.1, "kind": "solution", "value": 5.0},
     {"seconds": 0.2, "kind": "bound_certified", "value": 4.0},

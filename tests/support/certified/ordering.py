@@ -24,21 +24,21 @@ TIGHT: dict[str, tuple[str, OrderingInstance]] = {
         "live-cut",
         instance(3, [(5, 0, [1, 2]), (3, 1, [2])], parameters=[7, 1, 2], weights="streamed"),
     ),
-    "section-search, peak": (
+    "downset-dp, peak": (
         "downset-dp",
         instance(6, BRANCHES),
     ),
-    "section-search, slopes": ("downset-dp", instance(6, APART, metric="sum")),
-    "section-search, sum": ("downset-dp", instance(6, BRANCHES, metric="sum")),
-    "section-search, in place": (
+    "downset-dp, slopes": ("downset-dp", instance(6, APART, metric="sum")),
+    "downset-dp, sum": ("downset-dp", instance(6, BRANCHES, metric="sum")),
+    "downset-dp, in place": (
         "downset-dp",
         instance(5, FORK, metric="sum", in_place="yes"),
     ),
-    "section-search, whole": (
+    "downset-dp, whole": (
         "btsearch",
         instance(5, FORK, metric="sum", kept=[1], weights="resident", parameters=[1] * 5),
     ),
-    "section-search, whole peak": ("btsearch", instance(6, BRANCHES, in_place="yes")),
+    "downset-dp, whole peak": ("btsearch", instance(6, BRANCHES, in_place="yes")),
 }
 
 

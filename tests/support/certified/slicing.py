@@ -8,8 +8,8 @@ from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 CHAIN = instance([4, 4], [[9, 9], [8, 8]], [needs(0, 1, 4)])
 
 TIGHT: dict[str, tuple[str, SlicingInstance]] = {
-    "split-compute": ("slice-compute", CHAIN),
-    "split-compute, speeds": ("slice-compute", instance([5], [[20, 5]], launch=[1, 2])),
+    "slice-compute": ("slice-compute", CHAIN),
+    "slice-compute, speeds": ("slice-compute", instance([5], [[20, 5]], launch=[1, 2])),
     "slice-potentials, slow router": (
         "slice-potentials",
         instance([4, 4], [[8, 8], [8, 8]], [needs_all(0, 1, 4, 3)]),

@@ -136,23 +136,23 @@ def test_forced_breakpoints(seed: int) -> None:
         wanted = sorted(dice.sample(range(nodes + 1), dice.randint(0, nodes)))
         breakpoints = [{"forced": wanted}]
         payload = {"order": order, "stops": breakpoints, "cuts": [], "searches": []}
-        assert (prove(sample, "section-search/1", payload) is not None) == (set(wanted) <= forced)
+        assert (prove(sample, "downset-dp/1", payload) is not None) == (set(wanted) <= forced)
     # One by one, as breakpoints that may be known already.
     for wanted in ([*sorted(forced)], [*sorted(forced, reverse=True)]):
         payload = {"order": order, "stops": [{"forced": [at]} for at in wanted]}
         ends = [0, *sorted(forced), nodes]
         least = [cost(sample, orders, a, b) for a, b in itertools.pairwise(ends)]
         payload |= {"cuts": [], "searches": [[i, c] for i, c in enumerate(least)]}
-        assert prove(sample, "section-search/1", payload) == brute_force_ordering.optimum(sample)
+        assert prove(sample, "downset-dp/1", payload) == brute_force_ordering.optimum(sample)
         for number in range(len(least)):
             searches = [[i, c + (i == number)] for i, c in enumerate(least)]
-            assert prove(sample, "section-search/1", {**payload, "searches": searches}) is None
+            assert prove(sample, "downset-dp/1", {**payload, "searches": searches}) is None
         for at in set(range(1, nodes)) - forced:
             more = {**payload, "stops": [*payload["stops"], {"forced": [at]}], "searches": []}
-            assert prove(sample, "section-search/1", more) is None
+            assert prove(sample, "downset-dp/1", more) is None
         if forced:
             twice = {**payload, "stops": [*payload["stops"], {"forced": [wanted[0]]}]}
-            assert prove(sample, "section-search/1", twice) is None
+            assert prove(sample, "downset-dp/1", twice) is None
 
 
 def priced(sample: OrderingInstance, part: Section, dice: random.Random) -> list[Row]:
@@ -347,7 +347,7 @@ def test_nothing_more_than_the_optimum_is_proved(seed: int) -> None:
     for said in range(max(0, plain - 2), best + 3):
         payload = {"order": order, "stops": [], "cuts": [], "searches": [[0, said]]}
         expected = max(said, plain) if said <= best else None
-        assert prove(sample, "section-search/1", payload) == expected
+        assert prove(sample, "downset-dp/1", payload) == expected
 
 
 @pytest.mark.parametrize("seed", first_now(range(200), FEW_SEEDS))
@@ -389,6 +389,6 @@ def test_breakpoints_by_slopes(seed: int) -> None:
         payload = {"order": order, "stops": breakpoints, "cuts": [], "searches": searches}
         least = least_slope_value(part, read_prices(part, prices), rise, run)
         is_shown = not never and least >= run * live - rise * (at - begin)
-        found = prove(sample, "section-search/1", payload)
+        found = prove(sample, "downset-dp/1", payload)
         assert (found is not None) == is_shown
         assert found is None or found == best == sum(cost for _, cost in searches)

@@ -44,16 +44,16 @@ def test_cuts_by_hand() -> None:
 def test_searches_by_hand() -> None:
     """All orders take 13, and 57 together; nobody can show more."""
     for sample, least in ((SAMPLE, 13), (SUM, 57)):
-        assert check("section-search/1", {**SEARCH, "searches": [[0, least]]}, sample) == least
+        assert check("downset-dp/1", {**SEARCH, "searches": [[0, least]]}, sample) == least
         with pytest.raises(checker.Rejected, match="costs less than it is said to"):
-            check("section-search/1", {**SEARCH, "searches": [[0, least + 1]]}, sample)
+            check("downset-dp/1", {**SEARCH, "searches": [[0, least + 1]]}, sample)
 
 
 def test_sections_add_up() -> None:
     """The first and the last operator are sections of their own; what is between is searched."""
     breakpoints = [{"forced": [1, 5]}]
     payload = {**SEARCH, "stops": breakpoints, "searches": [[1, 48]]}
-    assert check("section-search/1", payload, SUM) == 57
+    assert check("downset-dp/1", payload, SUM) == 57
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_sections_add_up() -> None:
         ("live-cut/1", {**CUT, "cuts": [[2, [[1, 2, 1]]]]}, "does not read the tensor"),
         ("live-cut/1", {**CUT, "cuts": [[2, [[2, 3, 3]]]]}, "add up to more than its size"),
         ("live-cut/1", {**CUT, "cuts": [[2, [[2, 3, 1], [2, 3, -1]]]]}, "two prices for one"),
-        ("section-search/1", {**SEARCH, "stops": {}}, "stops of the payload is not a list"),
-        ("section-search/1", {**SEARCH, "stops": [SLOPE]}, "says nothing about the maximum"),
-        ("section-search/1", {**SEARCH, "searches": [[1, 3]]}, "not a section of its own"),
-        ("section-search/1", {**SEARCH, "searches": [[0, 3], [0, 4]]}, "not a section of its own"),
-        ("section-search/1", {**SEARCH, "searches": [[0, 14]]}, "costs less than it is said"),
+        ("downset-dp/1", {**SEARCH, "stops": {}}, "stops of the payload is not a list"),
+        ("downset-dp/1", {**SEARCH, "stops": [SLOPE]}, "says nothing about the maximum"),
+        ("downset-dp/1", {**SEARCH, "searches": [[1, 3]]}, "not a section of its own"),
+        ("downset-dp/1", {**SEARCH, "searches": [[0, 3], [0, 4]]}, "not a section of its own"),
+        ("downset-dp/1", {**SEARCH, "searches": [[0, 14]]}, "costs less than it is said"),
     ],
 )  # fmt: skip
 def test_payloads_that_prove_nothing(kind: str, payload: Any, expected: str) -> None:
@@ -92,7 +92,7 @@ def test_payloads_that_prove_nothing(kind: str, payload: Any, expected: str) -> 
 def test_a_breakpoint_by_its_slope() -> None:
     """Between the fork and the join, an optimal order passes the end of a branch: all is proven."""
     breakpoints = [{"forced": [1, 5]}, SLOPE]
-    assert check("section-search/1", {**SEARCH, "stops": breakpoints}, SUM) == 57
+    assert check("downset-dp/1", {**SEARCH, "stops": breakpoints}, SUM) == 57
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_breakpoints_that_prove_nothing(change: dict[str, Any], expected: str) -
     """Each is refused with what is wrong."""
     breakpoints = [{"forced": [1, 5]}, {**SLOPE, **change}]
     with pytest.raises(checker.Rejected, match=expected):
-        check("section-search/1", {**SEARCH, "stops": breakpoints}, SUM)
+        check("downset-dp/1", {**SEARCH, "stops": breakpoints}, SUM)
 
 
 def test_breakpoints_need_operators_that_always_do_the_same() -> None:
@@ -126,9 +126,9 @@ def test_breakpoints_need_operators_that_always_do_the_same() -> None:
         in_place="yes",
     )
     breakpoints = [{"forced": [1, 5]}, SLOPE]
-    assert check("section-search/1", {**SEARCH, "stops": breakpoints}, sample)
+    assert check("downset-dp/1", {**SEARCH, "stops": breakpoints}, sample)
     with pytest.raises(checker.Rejected, match="overwrites in some orders only"):
-        check("section-search/1", {**SEARCH, "stops": breakpoints}, small)
+        check("downset-dp/1", {**SEARCH, "stops": breakpoints}, small)
 
 
 def test_prices_above_zero_are_no_more_than_the_size() -> None:
@@ -158,10 +158,10 @@ def test_the_last_operator_of_a_section_counts() -> None:
     prices = [[1, 3, 5], [2, 1, 6], [3, 2, 5]]
     breakpoints = [{"forced": [1, 4]}, {"at": 3, "slope": [-1, 1], "prices": prices}]
     payload = {**SEARCH, "order": [0, 1, 2, 3, 4], "stops": breakpoints}
-    assert check("section-search/1", payload, instance(5, tensors, metric="sum"))
+    assert check("downset-dp/1", payload, instance(5, tensors, metric="sum"))
     overwriting = instance(5, tensors, metric="sum", in_place="yes")
     with pytest.raises(checker.Rejected, match="overwrites in some orders only"):
-        check("section-search/1", payload, overwriting)
+        check("downset-dp/1", payload, overwriting)
 
 
 def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +170,8 @@ def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> N
     payload = {"order": list(range(17)), "stops": [], "cuts": [], "searches": [[0, 153]]}
     monkeypatch.setattr(budget, "MOST_STEPS", 2**17)
     with pytest.raises(checker.TooLarge, match="more than 131,072 steps"):
-        check("section-search/1", payload, wide)
+        check("downset-dp/1", payload, wide)
     monkeypatch.setattr(budget, "MOST_STEPS", 2**26)
     monkeypatch.setattr(budget, "MOST_CHECK_BYTES", 2**20)
     with pytest.raises(checker.TooLarge, match="of memory"):
-        check("section-search/1", payload, wide)
+        check("downset-dp/1", payload, wide)

@@ -14,7 +14,7 @@ from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import flows, windows
 from boundmark.bounds.checker.pipeline.instance import Instance, read_instance
 from boundmark.bounds.checker.pipeline.limits import TREE_SHARE_UNITS
-from boundmark.bounds.checker.pipeline.reach import Step, _Prefixes
+from boundmark.bounds.checker.pipeline.prefix_bound import Step, _Prefixes
 from boundmark.problems.pipeline import PipelineInstance
 
 Document = dict[str, Any]
@@ -199,11 +199,16 @@ def test_full_stages_are_possible(works: list[int], threshold: int) -> None:
     """Shares that fill stages to the brim refute nothing; a tick less is refuted."""
     sample = instance(works, [], 2)
     assert optimum(sample) == threshold
-    assert prove(sample, "share/1", {"threshold": threshold, "flows": []}) is None
-    assert prove(sample, "share/1", {"threshold": threshold - 1, "flows": []}) == threshold
+    assert prove(sample, "fractional-load/1", {"threshold": threshold, "flows": []}) is None
+    assert (
+        prove(sample, "fractional-load/1", {"threshold": threshold - 1, "flows": []}) == threshold
+    )
     loaded = instance([0, 0], [], 2, param_load=works, cache=1)
-    assert prove(loaded, "share/1", {"threshold": threshold - 1, "flows": []}) is None
-    assert prove(loaded, "share/1", {"threshold": threshold - 2, "flows": []}) == threshold - 1
+    assert prove(loaded, "fractional-load/1", {"threshold": threshold - 1, "flows": []}) is None
+    assert (
+        prove(loaded, "fractional-load/1", {"threshold": threshold - 2, "flows": []})
+        == threshold - 1
+    )
 
 
 @pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
@@ -350,7 +355,8 @@ def test_moves_take_no_more_than_a_tensor(amount: int, is_right: bool) -> None:
             sample.to_json(),
             {
                 "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": 0,
-                "problem": "pipeline", "kind": "reach/1", "payload": payload, "producer": "a test",
+                "problem": "pipeline", "kind": "prefix-bound/1", "payload": payload,
+                "producer": "a test",
             },
         )  # fmt: skip
 
@@ -386,8 +392,8 @@ def test_one_stage_by_hand() -> None:
     flow = {"node": 0, "io_weight": 1, "edges": [0], "amounts": [2]}
     assert prove(sample, "node-cut/1", flow) == 3 + 2 + 1
     assert prove(sample, "node-cut/1", {**flow, "io_weight": 2}) is None
-    assert prove(sample, "share/1", {"threshold": 5, "flows": [flow]}) == 6
-    assert prove(sample, "share/1", {"threshold": 6, "flows": [flow]}) is None
+    assert prove(sample, "fractional-load/1", {"threshold": 5, "flows": [flow]}) == 6
+    assert prove(sample, "fractional-load/1", {"threshold": 6, "flows": [flow]}) is None
     for works, k, mean in (([3, 2], 2, 3), ([2, 2], 2, 2), ([1, 1, 5], 3, 3)):
         assert prove(instance(works, [], k), "mean-work/1", {}) == mean
 
@@ -399,5 +405,5 @@ def test_shares_refute_nothing_true(seed: int) -> None:
     graph, best = read(sample), optimum(sample)
     legal = [f for f in flows_of(sample, random.Random(seed)) if flow_cost(graph, f) is not None]
     for threshold in range(max(0, best - 2), best + 2):
-        proved = prove(sample, "share/1", {"threshold": threshold, "flows": legal})
+        proved = prove(sample, "fractional-load/1", {"threshold": threshold, "flows": legal})
         assert proved is None or proved == threshold + 1 <= best

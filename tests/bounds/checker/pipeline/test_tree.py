@@ -46,11 +46,11 @@ def test_costs_of_stages_add_up() -> None:
     assert proved(payload(nodes=nodes), instance([9, 1], [], 2)) == 0
 
 
-@pytest.mark.parametrize("kind", ["mip-tree/1", "reach/1"])
+@pytest.mark.parametrize("kind", ["mip-tree/1", "prefix-bound/1"])
 def test_shares_may_refute_a_threshold_alone(kind: str) -> None:
     """No tree is needed where a node does not fit into a stage."""
     given = payload(threshold=8, nodes=[])
-    if kind == "reach/1":
+    if kind == "prefix-bound/1":
         del given["nodes"]
         given |= {"weights": [0, 0], "moves": [], "steps": []}
     assert proved(given, kind=kind) == 9

@@ -27,7 +27,7 @@ def check(kind: str, payload: Any, sample: SlicingInstance = SAMPLE, bound: int 
 
 def test_by_hand() -> None:
     """Halves of both take 5 + 4; either the halo costs 3 more in halves, or one computes 9 or 8."""
-    assert check("split-compute/1", {}) == 5 + 4
+    assert check("slice-compute/1", {}) == 5 + 4
     # Halves of the second take 4 + 3, and 8 on one device.
     assert check("slice-potentials/1", PAYLOAD) == 5 + 7
     whole = {"classes": [[2, 3, 4]], "potentials": [[]]}
@@ -46,7 +46,7 @@ def test_an_impossible_broadcast_is_avoided() -> None:
 @pytest.mark.parametrize(
     ("kind", "payload", "expected"),
     [
-        ("split-compute/1", {"node": 1}, "it has 'node'"),
+        ("slice-compute/1", {"node": 1}, "it has 'node'"),
         ("slice-potentials/1", {"classes": []}, "it lacks potentials"),
         ("slice-potentials/1", {**PAYLOAD, "classes": [[2, 3, 4]]}, "not one list for each op"),
         ("slice-potentials/1", {**PAYLOAD, "classes": [[3, 4], [2, 4]]}, "with the least width"),

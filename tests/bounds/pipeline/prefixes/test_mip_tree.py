@@ -83,7 +83,7 @@ def test_a_missing_solver_leaves_the_share_bound(
             0,
             reports,
         )
-    assert [report.kind for report in reports.bounds] == ["share/1"]
+    assert [report.kind for report in reports.bounds] == ["fractional-load/1"]
 
 
 def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
@@ -91,7 +91,7 @@ def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGrap
     sample = PipelineInstance(random_graph(60, seed=1), 4)
     reports = Recorder()
     mip_tree.run(sample, Budget(0), 0, reports)
-    assert reports.bounds[0].kind == "share/1"
+    assert reports.bounds[0].kind == "fractional-load/1"
 
 
 def test_without_time_no_program_is_set_up(

@@ -65,7 +65,7 @@ def test_two_chains_are_solved() -> None:
     sample = instance(work, rows, 3, transfer=transfer)
     bounds, cost = run(sample, 60)
     assert bounds[-1].bound == cost
-    assert bounds[-1].kind == "reach/1"
+    assert bounds[-1].kind == "prefix-bound/1"
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_reaches_the_optimum(name: str, share: int, best: int, is_loaded: int) -
     """Where shares do not, whichever way of counting overflow that takes."""
     _, sample = pipeline.TIGHT[name]
     reports = run(sample)
-    assert (reports[0].kind, reports[0].bound) == ("share/1", share)
+    assert (reports[0].kind, reports[0].bound) == ("fractional-load/1", share)
     assert (reports[-1].kind, reports[-1].bound) == ("cut-tree/2", best)
     assert optimum(sample) == best
     assert reports[-1].to_json()["payload"]["loaded"] == is_loaded
@@ -208,7 +208,7 @@ def test_beats_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> No
 def test_no_time_leaves_the_share_bound(random_graph: Callable[..., PipelineGraph]) -> None:
     """What is cheap is reported even when the budget is spent at once."""
     reports = run(PipelineInstance(random_graph(20, seed=1), 8), 0)
-    assert [report.kind for report in reports] == ["share/1"]
+    assert [report.kind for report in reports] == ["fractional-load/1"]
 
 
 def test_trees_too_long_to_check_are_not_reported(
@@ -219,7 +219,7 @@ def test_trees_too_long_to_check_are_not_reported(
     reports = run(
         sample, 20, CutTreeSettings(tree=TreeSettings(most_steps=300, most_numbers=2**12))
     )
-    assert [report.kind for report in reports] == ["share/1"]
+    assert [report.kind for report in reports] == ["fractional-load/1"]
 
 
 def test_begins_above_what_is_proven(random_graph: Callable[..., PipelineGraph]) -> None:
