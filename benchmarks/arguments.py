@@ -18,13 +18,7 @@ ON_COMMAND_LINE = {"time_limit": "seconds"}
 
 
 def names_in(argument: str, value: object, kind: str = "name") -> tuple[str, ...]:
-    """Return the names that an argument gives: one as a text, or several in a list.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is something else.
-    """
+    """Return the names that an argument gives: one as a text, or several in a list."""
     if isinstance(value, str):
         return (value,)
     # Of a dict, the values would be ignored.
@@ -38,26 +32,14 @@ def names_in(argument: str, value: object, kind: str = "name") -> tuple[str, ...
 
 
 def path_of(argument: str, value: object, kind: str = "folder") -> Path:
-    """Return the path that an argument gives.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is none. An empty text is none either: Python takes it for the current folder.
-    """
+    """Return the path that an argument gives."""
     if not isinstance(value, str | Path) or not str(value) or "\0" in str(value):
         raise InvalidInputError(f"{argument} is {quoted(value)}; expected the path of a {kind}.")
     return Path(value)
 
 
 def check_flags(**given: object) -> None:
-    """Check that arguments are True or False.
-
-    Raises
-    ------
-    InvalidInputError
-        If one is not: texts such as ``"no"`` would count as True.
-    """
+    """Check that arguments are True or False."""
     for argument, value in given.items():
         if not isinstance(plain_value(value), bool):
             raise InvalidInputError(f"{argument} is {quoted(value)}; expected True or False.")
@@ -67,11 +49,6 @@ def check_parameter_names(function: Callable[..., Any], parameters: Mapping[str,
     """Refuse parameters that no problem has if they look like arguments of a function.
 
     Whether the chosen problem has the others is checked when the model is known.
-
-    Raises
-    ------
-    InvalidInputError
-        If one is an argument of `load`, or a misspelt one of the function.
     """
     known = {parameter.name for problem in problems().values() for parameter in problem.options}
     arguments = [name for name in inspect.signature(function).parameters if name != "parameters"]

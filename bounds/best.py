@@ -55,13 +55,7 @@ class Best:
         return self.objective <= self.lower
 
     def solution(self, solution: Any) -> None:
-        """Pass on a solution if it is better than the best one.
-
-        Raises
-        ------
-        InvalidInputError
-            If the solution breaks a constraint.
-        """
+        """Pass on a solution if it is better than the best one."""
         objective = self.instance.objective(solution)
         if objective < self.objective or (self.passes_equals and objective == self.objective):
             self.objective = objective

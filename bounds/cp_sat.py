@@ -9,13 +9,7 @@ if TYPE_CHECKING:
 
 
 def new_model() -> "cp_model.CpModel":
-    """Return an empty model.
-
-    Raises
-    ------
-    UnsupportedError
-        If OR-Tools is not installed.
-    """
+    """Return an empty model."""
     require_module("ortools")
     from ortools.sat.python import cp_model
 

@@ -11,13 +11,7 @@ from boundmark.problems.json_documents import json_object
 
 
 def read_object(path: Path) -> Mapping[str, Any]:
-    """Return the object that a file holds.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file holds anything else.
-    """
+    """Return the object that a file holds."""
     content = read_bytes(path)
     with naming(path):
         return json_object(content.removeprefix(codecs.BOM_UTF8))
@@ -39,13 +33,7 @@ def an_object(value: Any, what: str) -> Mapping[str, Any]:
 
 
 def objects(table: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
-    """Return a field that has to be a list of objects.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is missing or anything else.
-    """
+    """Return a field that has to be a list of objects."""
     values = table.get(field)
     if not isinstance(values, list):
         raise InvalidInputError(f"{field} is {quoted(values)}; expected a list.")
@@ -92,13 +80,7 @@ class Fields:
         return float(value)
 
     def integer(self, *names: str, low: int, high: int, default: int | None = None) -> int:
-        """Return an integer within limits.
-
-        Raises
-        ------
-        InvalidInputError
-            If it is anything else, or missing and has no default.
-        """
+        """Return an integer within limits."""
         value = self.value(*names)
         if value is None and default is not None:
             return default

@@ -44,23 +44,7 @@ def is_pair_of_frames(value: object) -> bool:
 
 
 def from_networkx(graph: Any, cache: int | None = None) -> Any:
-    """Return a graph with the costs that its nodes have as attributes.
-
-    Parameters
-    ----------
-    graph
-        A `networkx.DiGraph` with edges from producer to consumer. Each node has the attributes that
-        a problem declares in `Problem.node_costs`, integers in ticks: `work` and `transfer`, and
-        perhaps `param_load`.
-    cache
-        Ticks' worth of parameters that fit into one device; needed with `param_load`.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no nodes, an attribute is missing or no non-negative integer, or there is a
-        cycle.
-    """
+    """Return a graph with the costs that its nodes have as attributes."""
     if not graph.is_directed():
         raise InvalidInputError("the graph has no directions; expected a networkx.DiGraph.")
     nodes = dict(graph.nodes(data=True))
@@ -81,21 +65,6 @@ def from_networkx(graph: Any, cache: int | None = None) -> Any:
 
 def from_frames(nodes: "pd.DataFrame", edges: "pd.DataFrame", cache: int | None = None) -> Any:
     """Return a graph with the costs that a frame has in columns.
-
-    Parameters
-    ----------
-    nodes
-        Columns `name`, `work`, `transfer`, and perhaps `param_load`, as in `from_networkx`.
-    edges
-        Columns `source` and `target`: names of producers and of their consumers.
-    cache
-        Ticks' worth of parameters that fit into one device; needed with `param_load`.
-
-    Raises
-    ------
-    InvalidInputError
-        If a column is missing, a cost is no non-negative integer, an edge names no node, or there
-        is a cycle.
 
     Examples
     --------
@@ -142,13 +111,7 @@ def _with_costs(
     costs: Mapping[str, Sequence[Any]],
     cache: int | None,
 ) -> Any:
-    """Return the graph of nodes in the order of their names.
-
-    Parameters
-    ----------
-    costs
-        Values by name of a cost, one for each node.
-    """
+    """Return the graph of nodes in the order of their names."""
     for at, name in enumerate(given_names):
         # Of a cell without a text, pandas makes None or a number that differs from itself.
         if not isinstance(name, Hashable) or name is None or name != name:
@@ -190,13 +153,7 @@ def from_onnx(model: Any, dims: Mapping[str, int] = NO_DIMS) -> ComputationGraph
 
 
 def from_program(program: Any) -> ComputationGraph:
-    """Return the graph of a `torch.export.ExportedProgram`.
-
-    Raises
-    ------
-    InvalidInputError
-        If it has control flow, or sizes that depend on the data.
-    """
+    """Return the graph of a `torch.export.ExportedProgram`."""
     from boundmark.datasets.readers.kernel_recognition import with_kernels
     from boundmark.datasets.readers.torch_export.graph_module import functional, to_graph
 
@@ -211,35 +168,12 @@ def from_program(program: Any) -> ComputationGraph:
 
 
 def from_module(module: Any, example_inputs: object) -> ComputationGraph:
-    """Return the graph of a `torch.nn.Module`, recorded by torch.export in evaluation mode.
-
-    Parameters
-    ----------
-    example_inputs
-        Arguments of the module: a tuple, a dict by name, or the only one.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no inputs, torch cannot export the module, or it has control flow, or sizes
-        that depend on the data.
-    """
+    """Return the graph of a `torch.nn.Module`, recorded by torch.export in evaluation mode."""
     return from_program(recorded(module, example_inputs))
 
 
 def recorded(module: Any, example_inputs: object) -> Any:
-    """Return the `torch.export.ExportedProgram` of a module in evaluation mode.
-
-    Parameters
-    ----------
-    example_inputs
-        As for `from_module`.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no inputs, or torch cannot export the module.
-    """
+    """Return the `torch.export.ExportedProgram` of a module in evaluation mode."""
     import torch
 
     if example_inputs is None:

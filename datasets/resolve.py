@@ -23,15 +23,7 @@ from boundmark.problems.problem import Instance, Problem
 
 
 def load_member(name: str) -> Any:
-    """Load the member of a data set by a name such as ``"onnx-light/resnet50"``.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such data set, or it has no such member.
-    InvalidInputError
-        If the data set cannot load it, or does not hold what it declares.
-    """
+    """Load the member of a data set by a name such as ``"onnx-light/resnet50"``."""
     dataset, separator, member = name.partition("/")
     if not member and dataset in datasets():
         raise UnknownNameError(
@@ -79,18 +71,6 @@ def _full_names(member: str) -> list[str]:
 def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
     """Load a file, or else the member of a data set with this name.
 
-    Parameters
-    ----------
-    dims
-        Sizes of dimensions that a file leaves open, by name.
-
-    Raises
-    ------
-    InvalidInputError
-        If the source has the form of a file, and the file is not what it should be.
-    UnknownNameError
-        If it has not, and no data set has such a member.
-
     Examples
     --------
     >>> graph = load_source("onnx-light/squeezenet")
@@ -118,23 +98,7 @@ def known_suffixes() -> tuple[str, ...]:
 
 
 def load_file(path: str | Path, dims: Mapping[str, int] = NO_DIMS) -> Any:
-    """Read a file of any registered format, a language model's folder, or a stored instance.
-
-    Parameters
-    ----------
-    dims
-        Sizes of dimensions that the file leaves open, by name.
-
-    Returns
-    -------
-    Instance, or one of some `Problem.sources`.
-
-    Raises
-    ------
-    InvalidInputError
-        If no format has the suffix, or the file is not what its suffix says, or has no such
-        dimensions.
-    """
+    """Read a file of any registered format, a language model's folder, or a stored instance."""
     path = Path(path)
     if (path / FOLDER_FILE).exists():
         path = path / FOLDER_FILE
@@ -226,13 +190,7 @@ _OF_TOOLS = (".json", ".csv", ".txt")
 
 
 def refuse_dims(source: str, dims: Mapping[str, int]) -> None:
-    """Refuse sizes of dimensions for a source without open dimensions.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are any.
-    """
+    """Refuse sizes of dimensions for a source without open dimensions."""
     if dims:
         raise UnknownDimensionError(
             f"{source} has no open dimensions, but sizes are given for {', '.join(dims)}; "
@@ -301,13 +259,7 @@ VARIABLE = "BOUNDMARK_DATA"
 
 
 def published_file(collection: str, name: str) -> Path:
-    """Return the path of a file in the folder that the environment variable names.
-
-    Raises
-    ------
-    MissingFileError
-        If the variable is not set, or its folder does not have the file.
-    """
+    """Return the path of a file in the folder that the environment variable names."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise MissingFileError(

@@ -38,15 +38,7 @@ class Effort:
         return self.budget.is_spent() or self.done == self.evaluations
 
     def cooled(self, rounds: int, hottest: float, coldest: float) -> tuple[int, float]:
-        """Return the number of the round of annealing, and its temperature at this time.
-
-        Parameters
-        ----------
-        rounds
-            Into how many equal ones the effort is divided, each of which cools down once.
-        hottest, coldest
-            Temperature at the beginning and the end of a round.
-        """
+        """Return the number of the round of annealing, and its temperature at this time."""
         within, number = math.modf(self.spent() * rounds)
         return int(number), hottest * (coldest / hottest) ** within
 

@@ -57,19 +57,7 @@ def evolve(
     budget: Budget,
     initial: Sequence[Keys] = (),
 ) -> None:
-    """Minimise a cost over vectors of keys; the cost function keeps the best.
-
-    Parameters
-    ----------
-    genes
-        Length of a vector.
-    population
-        Number of vectors in a generation.
-    evaluations
-        How many vectors are decoded, if the budget allows.
-    initial
-        Vectors of the first generation; the others are random.
-    """
+    """Minimise a cost over vectors of keys; the cost function keeps the best."""
     from brkga_mp_ipr.algorithm import BrkgaMpIpr
     from brkga_mp_ipr.enums import BiasFunctionType, Sense
     from brkga_mp_ipr.types import BrkgaParams

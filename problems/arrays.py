@@ -67,13 +67,7 @@ def _is_integer(entry: object) -> bool:
 
 
 def non_negative_integers(values: Iterable[Any], field: str, names: tuple[str, ...]) -> IntArray:
-    """Return one non-negative integer per node as a read-only array.
-
-    Raises
-    ------
-    InvalidInputError
-        If a value is negative or not an integer, or if there is not one value per node.
-    """
+    """Return one non-negative integer per node as a read-only array."""
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if len(items) != len(names):
         raise InvalidInputError(

@@ -138,13 +138,7 @@ def _is_copied(sizes: OperatorSizes) -> bool:
 def terms(
     sizes: OperatorSizes, rate: float, bandwidth: float, class_: str
 ) -> tuple[float, float, float, float, float, float]:
-    """Return what the fields of a `Curve` are multiplied with, in seconds.
-
-    Parameters
-    ----------
-    rate, bandwidth
-        Operations per second at peak, and bytes per second.
-    """
+    """Return what the fields of a `Curve` are multiplied with, in seconds."""
     moved = sizes.reads + sizes.writes
     if class_ in PRODUCTS:
         # Of attention, steps are the width of a head and the length of the context together.
@@ -156,13 +150,7 @@ def terms(
 
 
 def types_behind(op_types: Sequence[str], first: Sequence[int], node: int) -> tuple[str, ...]:
-    """Return `OperatorSizes.behind` of a node.
-
-    Parameters
-    ----------
-    first
-        Number of the operator that computes each operator's first input, or -1.
-    """
+    """Return `OperatorSizes.behind` of a node."""
     found: list[str] = []
     while (node := first[node]) >= 0:
         found.append(op_types[node])
@@ -183,15 +171,7 @@ def first_producers(graph: ComputationGraph) -> list[int]:
 def kernel_sizes(
     graph: ComputationGraph, kernel: Kernel, reads: int, writes: int, first: Sequence[int]
 ) -> OperatorSizes:
-    """Return the sizes of a kernel.
-
-    Parameters
-    ----------
-    reads, writes
-        Bytes of tensors, without those that stay inside a fused kernel.
-    first
-        As `first_producers` returns it.
-    """
+    """Return the sizes of a kernel."""
     written = min(kernel.writes, default=None)
     dtype = graph.dtype if written is None else graph.tensors[written].dtype
     return OperatorSizes(
@@ -228,11 +208,6 @@ def calibrated_seconds(
 
     In a dtype that the table is not for, a kernel takes as long as one of as many bytes in the
     table's, but no less than its arithmetic takes at peak rate.
-
-    Parameters
-    ----------
-    launches
-        Whether it is launched by itself, and not fused into another one.
     """
     class_ = operator_class(sizes)
     if class_ == VIEW:

@@ -22,13 +22,7 @@ def methods(problem: str | None = None) -> Mapping[str, Method]:
 
 
 def methods_in_order(problem: str | None = None) -> list[Method]:
-    """Return the registered methods, of one problem or of all, by problem and kind.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such problem.
-    """
+    """Return the registered methods, of one problem or of all, by problem and kind."""
     found = methods(None if problem is None else find("problem", problem, problems()).name)
     order = list(dict.fromkeys(method.problem for method in found.values()))
     kinds = get_args(Kind)

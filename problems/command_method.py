@@ -44,14 +44,7 @@ class CommandRun:
     def __call__(
         self, instance: Instance, budget: "Budget", seed: int, progress: "Progress"
     ) -> None:
-        """Start the executable, report what it writes, and end it when the time is up.
-
-        Raises
-        ------
-        BoundmarkError
-            If it cannot be started, writes what is no report, or ends with another exit code than
-            0. What it had reported before counts.
-        """
+        """Start the executable, report what it writes, and end it when the time is up."""
         given = {
             "{seed}": str(seed),
             "{seconds}": f"{max(0.0, budget.remaining()):.3f}",

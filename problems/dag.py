@@ -37,19 +37,6 @@ class Dag:
     ) -> "Dag":
         """Build the graph; repeated edges count once.
 
-        Parameters
-        ----------
-        edges
-            Pairs (source, target), or an array of them, shape (m, 2).
-        names
-            The nodes' names, for the error; their numbers by default.
-
-        Raises
-        ------
-        InvalidInputError
-            If an edge names a node that does not exist or is no pair of integers, or if the edges
-            form a cycle.
-
         Examples
         --------
         >>> diamond = Dag.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)])

@@ -33,15 +33,6 @@ def registered(
     An entry point holds an object of some type or a tuple of them. One that cannot be loaded,
     holds anything else, or uses a name that is taken is left out as a whole, with a line on
     standard error (through `logging`). Callers cache the result, so that it is told once.
-
-    Parameters
-    ----------
-    key
-        Attribute with an object's name.
-    taken
-        Names that nobody may use.
-    is_wanted
-        Says of an entry point whether to load it.
     """
     found: dict[str, Item] = {}
     for point in filter(is_wanted, entry_points_of(group)):

@@ -38,20 +38,7 @@ class RefusedFileError(OSError):
 
 
 def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file, or the one that a link leads to, and return its descriptor.
-
-    Parameters
-    ----------
-    flags
-        As for `os.open`; without any, the file is opened for reading.
-
-    Raises
-    ------
-    RefusedFileError
-        If it is anything else: pipes may never have content, and devices no end.
-    OSError
-        If it cannot be opened.
-    """
+    """Open a regular file, or the one that a link leads to, and return its descriptor."""
     # Opening a pipe must not block.
     descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
     try:
@@ -67,15 +54,7 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY) -> int:
 
 
 def read_regular(path: str | Path, most_bytes: int = LARGEST_FILE) -> bytes:
-    """Return the content of a regular file.
-
-    Raises
-    ------
-    RefusedFileError
-        If it is no regular file, or has more bytes.
-    OSError
-        If it cannot be read.
-    """
+    """Return the content of a regular file."""
     with open(open_regular(path), "rb") as file:
         return _whole(file, most_bytes)
 
@@ -92,13 +71,7 @@ def most_inflated(packed: int, most_bytes: int) -> int:
 
 
 def decompressed(content: bytes, most_bytes: int = LARGEST_FILE) -> bytes:
-    """Return the decompressed content of a gzip file, up to a limit.
-
-    Raises
-    ------
-    RefusedFileError
-        If that has more bytes, or the content is damaged.
-    """
+    """Return the decompressed content of a gzip file, up to a limit."""
     most_bytes = most_inflated(len(content), most_bytes)
     try:
         found = gzip.GzipFile(fileobj=io.BytesIO(content)).read(most_bytes + 1)
@@ -131,18 +104,7 @@ def read_bytes(
 
 @contextmanager
 def opened(path: str | Path, expected: str) -> Iterator[BinaryIO]:
-    """Open a regular file that is not empty; errors of the block name it, as by `naming`.
-
-    Parameters
-    ----------
-    expected
-        What should be in it, for the error.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such file, or nothing can be read from it.
-    """
+    """Open a regular file that is not empty; errors of the block name it, as by `naming`."""
     try:
         with os.fdopen(open_regular(path), "rb") as file, naming(path):
             start = file.read(LONGEST_MARK)
@@ -170,18 +132,7 @@ LONGEST_MARK = 64
 
 
 def refuse_stand_in(start: bytes) -> None:
-    """Refuse what downloads leave in the place of a file.
-
-    Parameters
-    ----------
-    start
-        The first `LONGEST_MARK` bytes of the file, or all of them.
-
-    Raises
-    ------
-    InvalidInputError
-        If they are those of a pointer of Git LFS, or of a page in HTML.
-    """
+    """Refuse what downloads leave in the place of a file."""
     if start.startswith(b"version https://git-lfs.github.com/spec/"):
         raise InvalidInputError(
             "it is a pointer of Git LFS; expected the file itself, which `git lfs pull` fetches."
@@ -263,13 +214,7 @@ def tool_file(content: bytes) -> str | None:
 
 
 def refuse_tool_file(content: bytes, expected: str) -> None:
-    """Refuse a file that a profiling tool has written, and say what it is good for.
-
-    Parameters
-    ----------
-    expected
-        What was expected in its place.
-    """
+    """Refuse a file that a profiling tool has written, and say what it is good for."""
     what = tool_file(content)
     if what is None:
         return

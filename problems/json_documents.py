@@ -36,14 +36,7 @@ _LONG_NUMBER = re.compile(r"""([\w-]*)(?<!\d)["']?\s*[:=]?[\s[]*[-+]?\d[\d_]{429
 
 
 def json_object(content: bytes) -> Mapping[str, Any]:
-    """Parse a JSON text in UTF-8 and return its object.
-
-    Raises
-    ------
-    InvalidInputError
-        If the text is none that `json_value` takes, is anything but an object, or has an object
-        with a field twice.
-    """
+    """Parse a JSON text in UTF-8 and return its object."""
     value = json_value(content, without_repetition)
     if not isinstance(value, dict):
         raise InvalidInputError(f"expected an object, found {quoted(value)}.")
@@ -53,19 +46,7 @@ def json_object(content: bytes) -> Mapping[str, Any]:
 def json_value(
     content: bytes, of_pairs: Callable[[list[tuple[str, Any]]], Any] | None = None
 ) -> Any:
-    """Parse a JSON text in UTF-8 and return its value.
-
-    Parameters
-    ----------
-    of_pairs
-        Makes a value of an object's fields; a dict, if there is no such function.
-
-    Raises
-    ------
-    InvalidInputError
-        If the text is no JSON, has too many values, is nested too deeply to be read, or has a
-        number of too many digits.
-    """
+    """Parse a JSON text in UTF-8 and return its value."""
     # A value of three bytes takes seventy, and no signal ends the parser.
     if sum(map(content.count, (b"[", b"{", b","))) > MOST_VALUES:
         raise InvalidInputError(f"the JSON has more than {MOST_VALUES:,} values.")
@@ -79,19 +60,7 @@ def json_value(
 
 
 def toml_table(content: bytes, of_decimal: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Parse a text in TOML and return its table.
-
-    Parameters
-    ----------
-    of_decimal
-        Makes a number of the text of one that is no integer.
-
-    Raises
-    ------
-    InvalidInputError
-        If the text is no TOML, is too long or nested too deeply to be read, or has a number of too
-        many digits.
-    """
+    """Parse a text in TOML and return its table."""
     if len(content) > LARGEST_TOML:
         raise InvalidInputError(f"the TOML has more than {LARGEST_TOML >> 20} MiB.")
     try:
@@ -106,13 +75,7 @@ def toml_table(content: bytes, of_decimal: Callable[[str], Any] = float) -> dict
 
 
 def without_repetition(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a JSON object, for `json.loads`, which would keep the last of equals.
-
-    Raises
-    ------
-    InvalidInputError
-        If a field comes twice.
-    """
+    """Return the fields of a JSON object, for `json.loads`, which would keep the last of equals."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
@@ -188,16 +151,6 @@ def check_edges(edges: Sequence[Any], ends: str) -> None:
     """Refuse a list with something else than ascending pairs of integers, each once.
 
     So an instance has one document, whose hash is its name.
-
-    Parameters
-    ----------
-    ends
-        What the integers are, e.g. ``"node numbers"``.
-
-    Raises
-    ------
-    InvalidInputError
-        For the first entry that is no such pair, or stands where it should not.
     """
     for edge in edges:
         if not is_integer_list(edge) or len(edge) != 2:

@@ -78,13 +78,7 @@ class Labels:
 
     @classmethod
     def from_json(cls, value: Any, *, problem: str, instance_sha256: str, nodes: int) -> "Labels":
-        """Read the labels of an instance with a given number of nodes.
-
-        Raises
-        ------
-        InvalidInputError
-            If they are malformed, or those of another instance.
-        """
+        """Read the labels of an instance with a given number of nodes."""
         if not isinstance(value, dict):
             raise InvalidInputError(f"expected an object, found {quoted(value)}.")
         check_format(value, LABELS_FORMAT)
@@ -133,13 +127,7 @@ def labels_path(instance: Path, sha256: str) -> Path:
 
 
 def read_labels(path: Path, *, problem: str, instance_sha256: str, nodes: int) -> Labels:
-    """Read stored labels.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read, or does not hold the labels of this instance.
-    """
+    """Read stored labels."""
     with naming(path):
         value = json_object(read_bytes(path, "labels", LARGEST_FILE))
         return Labels.from_json(

@@ -34,11 +34,6 @@ def operation_seconds(graph: ComputationGraph, device: Device) -> npt.NDArray[np
     (`ComputationGraph.kernels`) are one operation, whose time one of them bears; views take none.
     Where times were measured, they are the times, and a device with a table of efficiencies takes
     those of `calibrated_costs`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the device has no peak rate for the graph's dtype, or times of another model.
     """
     if device.measured is not None:
         return _measured_seconds(graph, device.name, device.measured)

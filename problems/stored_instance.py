@@ -71,15 +71,6 @@ class StoredInstance(ABC):
         """Refuse a document of another format, with other fields, or with no list in one.
 
         The checker refuses what is refused here, and the other way round.
-
-        Parameters
-        ----------
-        fields
-            Those that have to be there.
-        lists
-            Those of them that have to be lists.
-        optional
-            Those that may be there besides.
         """
         check_format(value, INSTANCE_FORMAT)
         check_fields(value, fields)

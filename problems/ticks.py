@@ -16,24 +16,12 @@ LARGEST_TOTAL = 2**53
 
 
 def to_nanoseconds(seconds: npt.NDArray[np.float64]) -> IntArray:
-    """Round seconds to the nearest nanosecond, the only rounding between a model and its instance.
-
-    Raises
-    ------
-    InvalidInputError
-        If a time is beyond 64 bits.
-    """
+    """Round seconds to a nanosecond, the only rounding between a model and its instance."""
     return frozen(np.rint(seconds * NANOSECONDS), "times in nanoseconds")
 
 
 def check_total(*costs: Iterable[int]) -> None:
-    """Refuse costs so large that sums of them would not stay exact everywhere.
-
-    Raises
-    ------
-    InvalidInputError
-        If all of them together are more than 2^53 ticks.
-    """
+    """Refuse costs so large that sums of them would not stay exact everywhere."""
     total = sum(map(sum, costs))
     if total > LARGEST_TOTAL:
         raise InvalidInputError(

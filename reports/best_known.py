@@ -88,13 +88,7 @@ def shipped() -> BestKnown:
 
 
 def of_results(results: pd.DataFrame) -> BestKnown:
-    """Return the records that follow from a folder's results.
-
-    Parameters
-    ----------
-    results
-        As `verified_results` returns them.
-    """
+    """Return the records that follow from a folder's results."""
     rows = results.assign(device=results["device"].fillna(""))
     records = rows.drop_duplicates("instance_sha256").set_index("instance_sha256")
     records = records[[*_INSTANCE[1:], "nodes", "edges"]]
@@ -143,15 +137,7 @@ def _ordered(records: pd.DataFrame) -> BestKnown:
 
 
 def best_known_section(known: BestKnown, found: BestKnown) -> Section | None:
-    """Return the section that compares with the best known results; None without records.
-
-    Parameters
-    ----------
-    known
-        The records that come with the package.
-    found
-        What the folder's results amount to.
-    """
+    """Return the section that compares with the best known results; None without records."""
     pairs = found.merge(known, on="instance_sha256", suffixes=("", "_known"))
     if pairs.empty:
         return None

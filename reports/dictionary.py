@@ -86,13 +86,7 @@ class Column:
 
 
 def column_of(table: str, name: str) -> Column | None:
-    """Return the entry of a column; None if there is none.
-
-    Parameters
-    ----------
-    table
-        Its path below `tables/` without ending, e.g. ``"<problem>/methods"``.
-    """
+    """Return the entry of a column; None if there is none."""
     for entries, within in _entries(table):
         for pattern, entry in entries["tables"].items():
             if name in entry and name not in OF_TABLES and fnmatchcase(within, pattern):
@@ -115,13 +109,7 @@ def about(table: str) -> str:
 
 
 def columns_of(table: str) -> list[str]:
-    """Return the columns of a table in their order, as the dictionary declares them.
-
-    Raises
-    ------
-    KeyError
-        If it declares none.
-    """
+    """Return the columns of a table in their order, as the dictionary declares them."""
     for entries, within in _entries(table):
         for pattern, entry in entries["tables"].items():
             if fnmatchcase(within, pattern) and "columns" in entry:
@@ -142,11 +130,6 @@ def described(table: str, frame: pd.DataFrame) -> pa.Table:
 
     A column that the dictionary does not know stays as it is. Of a field, the metadata are `unit`
     and `meaning`; of the table, `table`, `about`, and `problem` if it is about one.
-
-    Parameters
-    ----------
-    table
-        Its path below `tables/` without ending, e.g. ``"<problem>/methods"``.
     """
     found = pa.Table.from_pandas(frame, preserve_index=False)
     for at, field in enumerate(found.schema):

@@ -67,13 +67,7 @@ class FolderResults:
         return sorted(map(str, sizes.index), key=lambda name: (-int(sizes[name]), name))
 
     def of_problem(self, problem: str, grouping: Grouping | None) -> ProblemResults:
-        """Return the results of one problem.
-
-        Parameters
-        ----------
-        grouping
-            None for the parameter with the most values, the first by name of several.
-        """
+        """Return the results of one problem."""
         tasks, certified = (
             with_parameter_columns(_of_problem(table, problem).reset_index(drop=True))
             for table in (self.tasks, self.certified)
@@ -97,20 +91,7 @@ def read_folder(
     unchecked: bool = False,
     on_check: Callable[[Checks], None] = ignore,
 ) -> FolderResults:
-    """Read the results of a folder.
-
-    Parameters
-    ----------
-    unchecked
-        Whether to believe documents that the checker has not seen.
-    on_check
-        Called with what is checked until now, after every check.
-
-    Raises
-    ------
-    StoreError
-        If there are no results, they contradict each other, or a file cannot be read.
-    """
+    """Read the results of a folder."""
     checks = None
     if unchecked:
         supported = supported_results(store)

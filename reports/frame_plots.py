@@ -37,23 +37,7 @@ MOST_LEGEND_COLUMNS = 4
 
 
 def gaps(best: pd.DataFrame, ax: "Axes | None" = None, by: str | None = None) -> "Axes":
-    """Draw the mean gap for each value of a parameter, with 95 % bootstrap intervals.
-
-    Parameters
-    ----------
-    best
-        `Results.best`, or some of its rows: columns `problem`, `dataset`, `gap`, and those of
-        parameters.
-    ax
-        Where to draw; new axes of matplotlib.pyplot by default.
-    by
-        Name of the parameter, e.g. ``"k"``; by default that with the most values.
-
-    Raises
-    ------
-    Error
-        If there are no gaps, several problems, or no such parameter.
-    """
+    """Draw the mean gap for each value of a parameter, with 95 % bootstrap intervals."""
     _check(best, ("problem", "dataset", "gap"))
     grouping, table = _grouped(best, by)
     data = gap_by_parameter_data(gap_by_parameter(table, grouping.column), grouping.column)
@@ -79,20 +63,7 @@ def gap_distribution(best: pd.DataFrame, ax: "Axes | None" = None, by: str | Non
 
 
 def runtime(tasks: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
-    """Draw the wall-clock time of each task against the size of its instance.
-
-    Parameters
-    ----------
-    tasks
-        `Results.tasks`, or some of its rows.
-    ax
-        Where to draw; new axes of matplotlib.pyplot by default.
-
-    Raises
-    ------
-    Error
-        If no task ran, or a column is missing.
-    """
+    """Draw the wall-clock time of each task against the size of its instance."""
     _check(tasks, ("task_id", "dataset", "method", "nodes", "wall_seconds", "status"))
     data = runtime_scatter_data(tasks.assign(group=ALL_INSTANCES), "group")
     return _drawn("runtime", data, ax, draw_runtime_scatter)

@@ -55,13 +55,7 @@ HISTORY = pa.schema(
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """Return the rows of a history by start; an empty table if the file does not exist.
-
-    Raises
-    ------
-    StoreError
-        If the file is no history, or one of another version.
-    """
+    """Return the rows of a history by start; an empty table if the file does not exist."""
     if not path.exists():
         return as_frame(HISTORY.empty_table())
     try:
@@ -79,13 +73,7 @@ def read_history(path: Path) -> pd.DataFrame:
 
 
 def add_to_history(path: Path, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Add a run to a history, in place of its earlier rows, and return all rows.
-
-    Raises
-    ------
-    StoreError
-        If the file is no history, or cannot be written.
-    """
+    """Add a run to a history, in place of its earlier rows, and return all rows."""
     known = read_history(path)
     added = as_frame(pa.Table.from_pylist(list(rows), HISTORY))
     whole = _ordered(pd.concat([known[~known["run"].isin(added["run"])], added]))
@@ -108,15 +96,7 @@ def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_trend(data: pd.DataFrame, axes: "Axes", label: str) -> None:
-    """Draw one line per method over the runs, evenly spaced and named below.
-
-    Parameters
-    ----------
-    data
-        Columns `run` (a short name), `at` (its place), `method`, `value`.
-    label
-        What the vertical axis says.
-    """
+    """Draw one line per method over the runs, evenly spaced and named below."""
     methods = natural_order(data["method"])
     for method, look in looks_of(methods).items():
         shown = data[data["method"] == method].sort_values("at")

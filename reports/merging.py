@@ -62,14 +62,7 @@ class ChosenRows:
 
 
 def choose_rows(parts: Sequence[tuple[Path, pd.DataFrame, Collection[str]]]) -> ChosenRows:
-    """Return one row per task: of several, one with its documents, that ended ok, the latest.
-
-    Parameters
-    ----------
-    parts
-        Each folder with its rows, one per task, with the columns of `schema.RESULTS`, and the tasks
-        of which a cost or a bound has no document that supports it.
-    """
+    """Return one row per task: of several, one with its documents, that ended ok, the latest."""
     rows = pd.concat(
         [
             part.assign(
@@ -122,18 +115,7 @@ BY_NAME = ("labels", "environments", "machine")
 
 
 def copy_documents(source: Path, target: Path) -> dict[str, str]:
-    """Copy the documents that a results folder lacks from another one.
-
-    Returns
-    -------
-    dict of str to str
-        Why files were not copied, in a clause each, by their path in `source`.
-
-    Raises
-    ------
-    OSError
-        If the disk refuses.
-    """
+    """Copy the documents that a results folder lacks from another one."""
     left = {}
     for folder in (*BY_HASH, *BY_NAME):
         (target / folder).mkdir(exist_ok=True)
@@ -204,13 +186,6 @@ def merge_folders(sources: Sequence[Path], target: Path) -> Merged:
     A task that several folders have is there once: of its rows, one whose costs and bounds have
     their documents, of those one that ended ok, and of those the latest. The folder appears when it
     is complete.
-
-    Raises
-    ------
-    StoreError
-        If a source is no results folder of this schema version, none has results, a verified cost
-        is below a certified bound of the same instance, or the target is in use or cannot be
-        written.
     """
     if not target.name:
         raise StoreError(f"{target} cannot be made; expected a folder with a name.")

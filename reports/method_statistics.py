@@ -47,14 +47,7 @@ class Comparison:
 
 
 def comparisons(tasks: pd.DataFrame) -> Iterator[Comparison]:
-    """Yield the comparisons in descending order of instances.
-
-    Parameters
-    ----------
-    tasks
-        Columns `method`, `instance_sha256`, `status`. A task whose status is `unsupported` treated
-        nothing.
-    """
+    """Yield the comparisons in descending order of instances."""
     treated = tasks[tasks["status"] != "unsupported"]
     sets = {
         str(method): frozenset(values_of(part))
@@ -88,22 +81,7 @@ NEEDED = [
 
 
 def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per role, data set (and all), comparison and method.
-
-    Parameters
-    ----------
-    tasks, certified
-        Of one problem.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A method delivers a verified solution, or a certified bound above 0. Means are over the
-        `common` instances, on which all methods of the comparison delivered, those that delivered
-        nowhere left out: of solutions over the best certified bounds, and of the best verified
-        solutions over bounds. `optimal`, `wins`, `ties`, `mean_seconds` and `failed` are over all
-        instances of the comparison.
-    """
+    """Return one row per role, data set (and all), comparison and method."""
     known = certified.set_index("instance_sha256")
     best = {
         "objective": known["objective"].astype("float64"),
@@ -235,15 +213,7 @@ TOLERANCE = 0.001
 def method_statistics(
     tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return one row per role, comparison and method, over all data sets of a problem.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A task delivers if it ends `ok` with a solution, or a certified bound. The best solution of
-        all methods stands for the optimum; integrals are missing without one, and without traces
-        or time limits. See `Contribution` on the virtual best.
-    """
+    """Return one row per role, comparison and method, over all data sets of a problem."""
     best = certified.set_index("instance_sha256")["objective"].astype("float64")
     tasks = tasks[["task_id", *NEEDED]]
     found: list[dict[str, Any]] = []
@@ -366,13 +336,7 @@ ROLES_IN_WORDS = {"solutions": "solutions", "bounds": "certified bounds"}
 
 
 def statistics_section(tables: Tables) -> Section | None:
-    """Return the tables of method statistics and of pairs; None without methods.
-
-    Parameters
-    ----------
-    tables
-        With `method_statistics`, `pairs` and `method_gaps`.
-    """
+    """Return the tables of method statistics and of pairs; None without methods."""
     found = []
     for role, words in ROLES_IN_WORDS.items():
         statistics = tables["method_statistics"]

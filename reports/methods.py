@@ -32,13 +32,7 @@ NO_TIMES = pd.Series(dtype="float64")
 
 
 def method_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per method, with the columns that `dictionary.toml` declares and defines.
-
-    Parameters
-    ----------
-    tasks, certified
-        Of one problem.
-    """
+    """Return one row per method, with the columns that `dictionary.toml` declares and defines."""
     known = certified.set_index("instance_sha256")
     objective, bound = known["objective"].astype("float64"), known["bound"].astype("float64")
     uppers = per_instance(tasks, "objective").div(bound.where(bound > 0), axis=0)
@@ -91,11 +85,6 @@ def speedup_table(
     """Return one row per instance that a baseline solved and method that solved it too.
 
     Instances are in the order of the certified table. Costs of 0 have no quotient.
-
-    Parameters
-    ----------
-    baselines
-        Names of methods: the first one of them that solved an instance is its baseline.
     """
     solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
     costs = per_instance(solving, "objective")
@@ -115,20 +104,7 @@ def speedup_table(
 
 
 def speedup_means(speedups: pd.DataFrame) -> pd.DataFrame:
-    """Return geometric means of speedups, one row per data set (and all) and method.
-
-    Parameters
-    ----------
-    speedups
-        From `speedup_table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `mean_speedup` is over the `instances` that the method and a baseline solved,
-        `common_mean_speedup` over the `common` ones, which all methods of the data set solved. Both
-        have an interval, NaN for fewer than two instances.
-    """
+    """Return geometric means of speedups, one row per data set (and all) and method."""
     found = []
     for dataset, part in with_all(speedups).groupby("dataset", sort=False):
         values = part.pivot_table(index="instance_sha256", columns="method", values="speedup")
@@ -167,20 +143,7 @@ def history_rows(
     certified: pd.DataFrame,
     reference_seconds: Sequence[float],
 ) -> Iterator[dict[str, Any]]:
-    """Yield one row per problem and method, and one per problem for the best of all methods.
-
-    Parameters
-    ----------
-    tasks, certified
-        Those of all problems, as in `FolderResults`.
-
-    Yields
-    ------
-    dict
-        By column of `history.HISTORY`: `mean_gap` is GM(UB/LB) - 1 of a method's solutions over the
-        best certified bounds, over the `solved` instances; `mean_bound_gap` the same of the best
-        solutions over a method's bounds, over the `bounded` ones.
-    """
+    """Yield one row per problem and method, and one per problem for the best of all methods."""
     run = {
         "run": f"{label.started} {', '.join(label.hosts)} {label.commit_text}",
         "started_at": start_of(label.started),
@@ -291,13 +254,7 @@ def _mean(row: Any, mean: str, instances: str, of: str = "instances") -> Cell:
 
 
 def speedup_section(speedups: pd.DataFrame, means: pd.DataFrame) -> Section | None:
-    """Return a table with one row per instance and one column per method; None without any.
-
-    Parameters
-    ----------
-    speedups, means
-        From `speedup_table`, and `speedup_means` of it.
-    """
+    """Return a table with one row per instance and one column per method; None without any."""
     if speedups.empty:
         return None
     sizes = _baselines(speedups)

@@ -45,18 +45,7 @@ KEY = ["param_metric", "treatment", "dataset", "instance", "instance_sha256", "p
 
 
 def saving_table(results: ProblemResults) -> pd.DataFrame:
-    """Return the best verified order of each method and instance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `param_metric`, `treatment` (the other parameters), `dataset`, `instance`,
-        `instance_sha256`, `parameters`, `method`, `objective`, `solution_sha256`, `wall_seconds`;
-        `default`, the objective of the default order, that of method `default-order` or computed
-        from the stored instance; `saved`,
-        ``1 - objective / default``; `bound`, the best certified one, and `savable`,
-        ``1 - bound / default``: no order saves more.
-    """
+    """Return the best verified order of each method and instance."""
     solved = results.tasks[results.tasks["objective"].notna()]
     best = best_rows(solved, "objective", of=("instance_sha256", "method"))
     best["treatment"] = [_treatment(text) for text in best["parameters"]]
@@ -94,13 +83,7 @@ def best_orders(savings: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_savings(savings: pd.DataFrame) -> pd.DataFrame:
-    """Return each method's mean saving over instances, by metric and treatment.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `param_metric`, `treatment`, `method`, `instances`, `saved`.
-    """
+    """Return each method's mean saving over instances, by metric and treatment."""
     by = ["param_metric", "treatment", "method"]
     grouped = savings.dropna(subset="saved").groupby(by, as_index=False)
     means: pd.DataFrame = grouped.agg(instances=("saved", "size"), saved=("saved", "mean"))
@@ -115,11 +98,6 @@ def timeline_table(results: ProblemResults, savings: pd.DataFrame) -> pd.DataFra
 
     Of each model only one instance is there, that in which most is saved, and of all models those
     with the most to save, at most `MOST_DRAWINGS`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `instance_sha256`, `order` (``"default"`` or ``"best"``), `step` from 0, `memory`.
     """
     best = best_orders(savings[savings["saved"] > 0])
     by_saving = best.sort_values("saved", ascending=False, kind="stable")

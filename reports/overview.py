@@ -178,13 +178,7 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def limitations(folder: FolderResults, contradicted_claims: pd.DataFrame) -> tuple[str, ...]:
-    """Return the known limitations of all problems.
-
-    Parameters
-    ----------
-    contradicted_claims
-        The table of this name.
-    """
+    """Return the known limitations of all problems."""
     certified, record = folder.certified, folder.environment
     found = [
         *_left_out(folder),

@@ -84,18 +84,7 @@ class ProblemPart:
 
 
 def part_of(folder: FolderResults, problem: str, *, with_png: bool = False) -> ProblemPart:
-    """Compute a problem's part with its report, or with the default one if that fails.
-
-    Parameters
-    ----------
-    with_png
-        Whether its files have each plot as PNG too.
-
-    Raises
-    ------
-    StoreError
-        If a file of the folder cannot be read.
-    """
+    """Compute a problem's part with its report, or with the default one if that fails."""
     report, complaints = report_of(problem)
     try:
         part = _computed(report, folder, problem, with_png)
@@ -273,28 +262,6 @@ def write_report(
 
     What is written depends on the folder, the history and the options alone, and on which packages
     bring reports of problems; but for the sentence on what was checked, and how long that took.
-
-    Parameters
-    ----------
-    formats
-        Any of ``"html"``, ``"md"``, ``"latex"`` and ``"csv"``, which write the page's tables
-        into `page_tables/`, and ``"png"``, which writes each plot as PNG beside its SVG.
-    on_check
-        Called with what is checked until now, after every check.
-
-    Returns
-    -------
-    list of Path
-        The files written, the pages first.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such format, or no such method in the results.
-    StoreError
-        If there are no results, they contradict each other (a verified solution below a certified
-        bound), a file cannot be read or written, a draft is to enter a history, or the comparison
-        is of another run. Pages of an earlier report stay as they were.
     """
     renderers = [find("report format", name, FORMATS) for name in formats]
     history = options.history
@@ -406,13 +373,7 @@ FOLDERS = ("tables", "plots")
 
 
 def write_files(directory: Path, files: Mapping[str, Any]) -> list[Path]:
-    """Write files by their path below a directory, and return where they are.
-
-    Raises
-    ------
-    StoreError
-        If one cannot be written.
-    """
+    """Write files by their path below a directory, and return where they are."""
     paths = [directory / name for name in files]
     try:
         for folder in (*(directory / name for name in FOLDERS), *(path.parent for path in paths)):

@@ -39,17 +39,7 @@ SWEEP = ["dataset", "instance", "device", "edge_devices"]
 
 
 def search_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return the results of each search on each instance, over its seeds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `dataset`, `instance`, `device` (the cluster, empty if costs came with the instance),
-        `parameters`, `instance_sha256`, `method`; `seeds` that found a plan; their mean `latency`,
-        the `least` and the `most`; `one_device`, the latency of that method, and `saved`, 1 -
-        latency / one_device, both missing if the model does not fit on one device; `bound`, the
-        best certified one; and `gap`.
-    """
+    """Return the results of each search on each instance, over its seeds."""
     solved = tasks[tasks["objective"].notna()]
     solved = solved.assign(device=solved["device"].fillna(""))
     found = solved[solved["method"].isin(SEARCHES)]
@@ -81,16 +71,7 @@ def _positive(values: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def memory_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return the least memory with which each method finds plans, where several were tried.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `dataset`, `instance`, `device`, `edge_devices`, `method`; `memory`, the least percentage
-        with which it found a plan, and `latency`, its best one there; `most_memory` and
-        `most_latency`, the same with the most memory; `bound`, the best certified one with the
-        least memory.
-    """
+    """Return the least memory with which each method finds plans, where several were tried."""
     solved = tasks[tasks["objective"].notna()]
     given = [json_object("instance_params", text) for text in solved["instance_params"]]
     solved = solved.assign(
@@ -293,16 +274,7 @@ REFERENCES = {"one_device": "one-device", "equal_slices": "equal-slices"}
 
 
 def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return the best verified plan of each instance, with its latency.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `dataset`, `instance`, `device` (the cluster, empty if costs came with the instance),
-        `parameters`, `instance_sha256`; `method`, `latency` and `solution_sha256` of the best
-        verified plan; `bound` and `optimal` of the certified table; `one_device` and
-        `equal_slices`, the latency that these methods found, missing if they found none.
-    """
+    """Return the best verified plan of each instance, with its latency."""
     solved = tasks[tasks["objective"].notna()]
     best = best_rows(solved, "objective")[[*INSTANCE, "method", "objective", "solution_sha256"]]
     best = best.rename(columns={"objective": "latency"})
@@ -317,20 +289,7 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
-    """Return one row per device of each instance whose best plan is stored.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of the latency table; `place`, the device's number from 1 up; `computing` and
-        `communicating`, in ticks; `received` and `memory`, in bytes; `operators` of which it
-        computes a part.
-
-    Raises
-    ------
-    StoreError
-        If a stored instance or plan is damaged.
-    """
+    """Return one row per device of each instance whose best plan is stored."""
     found = []
     for row in rows(latency):
         pair = parsed_pair(store, row, SlicingInstance.from_json, SlicingPlan.from_json)

@@ -20,11 +20,6 @@ def geometric_mean(values: npt.ArrayLike, shift: float = 0.0) -> float:
     milliseconds from deciding the mean (T. Achterberg: "Constraint Integer Programming", PhD
     thesis, TU Berlin, 2007, Appendix A.3).
 
-    Parameters
-    ----------
-    values
-        Positive numbers; with a shift, non-negative ones.
-
     Examples
     --------
     >>> round(geometric_mean([1.0, 4.0]), 3)
@@ -124,13 +119,7 @@ Places = npt.NDArray[np.intp]
 
 
 def in_time(tasks: Places, seconds: Floats, limits: Floats) -> Places:
-    """Return the places of the events before their task's limit, by task and time.
-
-    Parameters
-    ----------
-    tasks
-        The task of each event, as its place in `limits`.
-    """
+    """Return the places of the events before their task's limit, by task and time."""
     before = np.flatnonzero(seconds < limits[tasks])
     return before[np.lexsort((seconds[before], tasks[before]))]
 
@@ -142,16 +131,7 @@ def smallest_so_far(tasks: Places, values: Floats) -> Floats:
 
 
 def mean_heights(tasks: Places, seconds: Floats, heights: Floats, limits: Floats) -> Floats:
-    """Return the mean of each task's step function from 0 to its limit.
-
-    Parameters
-    ----------
-    tasks, seconds, heights
-        Of each step, in the order of `in_time`: the function has this height from then on, and is
-        1 before the first step of its task.
-    limits
-        Of each task, above 0.
-    """
+    """Return the mean of each task's step function from 0 to its limit."""
     is_first = np.diff(tasks, prepend=-1) != 0
     previous = np.where(is_first, 0.0, np.roll(seconds, 1))
     height = np.where(is_first, 1.0, np.roll(heights, 1))
@@ -171,16 +151,6 @@ def mean_primal_gaps(
 
     The integrand is the primal gap ``(U - best) / U`` of the best solution U so far, and 1 before
     there is one ([BERTHOLD13]).
-
-    Parameters
-    ----------
-    tasks, seconds, costs
-        Of each event, in any order: its task, as the place in `limits`; seconds since the task's
-        start; and a cost above 0.
-    best
-        Of each task, above 0: the optimum, or the best cost known of the instance.
-    limits
-        Of each task, in seconds, above 0.
     """
     gaps = np.maximum(0.0, (costs - best[tasks]) / costs)
     return _means_of_smallest(tasks, seconds, gaps, limits)
@@ -218,14 +188,6 @@ def mean_gaps_over_time(
     within [0, 1], and 1 while either is missing (T. Berthold: "Measuring the impact of primal
     heuristics", Oper. Res. Lett. 41(6), 2013, Section 3, with the dual bound in place of the
     optimum as in SCIP's primal-dual integral).
-
-    Parameters
-    ----------
-    tasks, seconds, values, are_solutions
-        Of each event, in any order: its task, as the place in `limits`; seconds since the task's
-        start, where what comes after the limit does not count; cost or bound; and which it is.
-    limits
-        Of each task, in seconds, above 0.
     """
     order = in_time(tasks, seconds, limits)
     tasks, seconds, values = tasks[order], seconds[order], values[order]
@@ -246,15 +208,7 @@ def _gaps(upper: Floats, lower: Floats) -> Floats:
 
 
 def wins_and_ties(costs: pd.DataFrame, tolerance: float = 0.0) -> pd.DataFrame:
-    """Return how often each method has the smallest cost, alone (`wins`) or not (`ties`).
-
-    Parameters
-    ----------
-    costs
-        One row per instance and one column per method; NaN where a method failed.
-    tolerance
-        Fraction by which a cost may exceed the smallest one, above 0, and count as equal.
-    """
+    """Return how often each method has the smallest cost, alone (`wins`) or not (`ties`)."""
     smallest = costs.min(axis=1)
     best = costs.le(smallest + tolerance * smallest.abs(), axis=0)
     alone = best.sum(axis=1) == 1
@@ -268,11 +222,6 @@ def par10(seconds: npt.ArrayLike, limits: npt.ArrayLike, delivered: npt.ArrayLik
     """Return the mean time, where a task that did not deliver counts with ten times its limit.
 
     NaN for no tasks ([PARAMILS09]).
-
-    Parameters
-    ----------
-    seconds, limits, delivered
-        Of each task; what it took, what it was given, and whether it delivered.
     """
     taken, allowed = np.asarray(seconds, np.float64), np.asarray(limits, np.float64)
     if taken.size == 0:
@@ -281,20 +230,7 @@ def par10(seconds: npt.ArrayLike, limits: npt.ArrayLike, delivered: npt.ArrayLik
 
 
 def performance_profile(costs: pd.DataFrame) -> pd.DataFrame:
-    """Return for each method the fraction of instances that it solves within a factor of the best.
-
-    Parameters
-    ----------
-    costs
-        Positive costs, one row per instance and one column per method; NaN where a method failed,
-        which counts as never within any factor. Rows without any cost are no instances.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `method`, `factor`, `fraction`: the points at which each step function rises, and
-        its value from there on. Every method starts at factor 1.
-    """
+    """Return each method's fraction of instances that it solves within a factor of the best."""
     solved = costs.dropna(how="all")
     ratios = solved.div(solved.min(axis=1), axis=0)
     steps = [pd.DataFrame(columns=["method", "factor", "fraction"])]
@@ -330,14 +266,6 @@ def contributions(costs: pd.DataFrame, tolerance: float) -> dict[str, Contributi
     """Return the marginal contribution of each method.
 
     As in [XU12], with geometric means of cost quotients in place of solved instances.
-
-    Parameters
-    ----------
-    costs
-        Positive costs, one row per instance and one column per method; NaN where a method failed.
-        Rows without any cost are no instances.
-    tolerance
-        Fraction above the best cost that counts as equal to it.
     """
     solved = costs.dropna(how="all")
     best = solved.min(axis=1)
@@ -389,15 +317,7 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
 
 
 def _exact_p(doubled: npt.NDArray[np.int64], above: int) -> float:
-    """Return the exact two-sided p-value of a signed-rank sum.
-
-    Parameters
-    ----------
-    doubled
-        Twice the ranks.
-    above
-        Twice the sum of the ranks of positive differences.
-    """
+    """Return the exact two-sided p-value of a signed-rank sum."""
     # How many choices of positive differences have each sum.
     ways = np.ones(1, np.int64)
     for rank in doubled.tolist():

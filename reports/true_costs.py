@@ -261,17 +261,7 @@ def source_of(device: str) -> str:
 
 
 def accuracy(source: str, k: int | None = None, hardware: Hardware | None = None) -> str:
-    """Return what costs have been off by, as a sentence; empty if k is 1.
-
-    Parameters
-    ----------
-    source
-        As `source_of` returns it.
-    k
-        Number of stages, for which the nearest one that was measured stands; None for all of them.
-    hardware
-        What the costs are for; None to leave it open.
-    """
+    """Return what costs have been off by, as a sentence; empty if k is 1."""
     if k == 1 and source != MEASURED:
         return ""
     if source == MEASURED or (hardware and not hardware.is_known):

@@ -23,11 +23,6 @@ def print_certified_table(certified: pd.DataFrame) -> None:
 
     A table has one row per graph or layout, and one column per set of parameters; what is the same
     for all instances of a problem stands above it.
-
-    Parameters
-    ----------
-    certified
-        From `certified_table`.
     """
     console = Console()
     sizes = certified.groupby("problem").size()

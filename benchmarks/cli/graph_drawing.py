@@ -185,13 +185,7 @@ class NamedGraph(Protocol):
 
 
 def graph_of(name: str, source: Any) -> NamedGraph:
-    """Return the graph in a file, in a data set's member or of an instance.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is or has none.
-    """
+    """Return the graph in a file, in a data set's member or of an instance."""
     inner = getattr(source, "graph", None) if isinstance(source, Instance) else source
     if isinstance(inner, NamedGraph):
         return inner
@@ -199,13 +193,7 @@ def graph_of(name: str, source: Any) -> NamedGraph:
 
 
 def facts(name: str, graph: NamedGraph) -> dict[str, Any]:
-    """Return a graph's facts by name, as JSON values; more for a `ComputationGraph` or a member.
-
-    Parameters
-    ----------
-    name
-        As the user wrote it.
-    """
+    """Return a graph's facts by name, as JSON values; more for a `ComputationGraph` or a member."""
     counted = down_sets(graph.dag)
     found: dict[str, Any] = {
         "name": name,
@@ -234,13 +222,7 @@ class Described(Protocol):
 
 
 def described_facts(name: str, model: Described) -> dict[str, Any]:
-    """Return the facts of a model that describes itself.
-
-    Raises
-    ------
-    InvalidInputError
-        If it has none to tell.
-    """
+    """Return the facts of a model that describes itself."""
     described = model.describe()
     if not described:
         raise InvalidInputError(f"{name} is a {type(model).__name__}; expected a graph.")
@@ -278,21 +260,7 @@ def _in_words(graph: ComputationGraph, number: int) -> str:
 
 
 def picture(graph: NamedGraph, solution: Path | None = None, problem: str | None = None) -> Picture:
-    """Return the nodes and edges that a drawing of a graph shows.
-
-    Parameters
-    ----------
-    solution
-        A file with a stage or device for every node, in any form that `evaluate` reads; colours
-        are theirs. Without it, they are those of the operators' types.
-    problem
-        That the solution is of; by default, the one of the lowest precedence number.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is no such solution.
-    """
+    """Return the nodes and edges that a drawing of a graph shows."""
     labels: Sequence[str] = graph.names
     groups: Sequence[str] = ["node"] * len(graph.names)
     hints: Sequence[str] = graph.names

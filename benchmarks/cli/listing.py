@@ -289,13 +289,6 @@ def print_rows(
     """Print a table with a column for each key of the first row, or a JSON list.
 
     Texts are wrapped where there is no room; names, in the first column, and numbers are not.
-
-    Parameters
-    ----------
-    by
-        Keys whose values stand above a table of their own instead of in a column.
-    below
-        Keys whose values stand on lines of their own below their row, with the sentence for each.
     """
     if as_json:
         click.echo(json.dumps(rows, indent=2))

@@ -19,18 +19,7 @@ if TYPE_CHECKING:
 def read_schedule(
     instance: Path, solution: Path, micro_batches: int | None
 ) -> "tuple[BlockLayout, IntArray]":
-    """Return a layout, and the start times of a number of micro-batches, shape (N, K).
-
-    Parameters
-    ----------
-    micro_batches
-        None for as many as the instance asks for, or else as few as the schedule is for.
-
-    Raises
-    ------
-    InvalidInputError
-        If the files do not hold these, or the schedule breaks a constraint.
-    """
+    """Return a layout, and the start times of a number of micro-batches, shape (N, K)."""
     from boundmark.benchmarks.solving.model import load_instance, load_solution
     from boundmark.problems.microbatch import MicrobatchInstance, Schedule
     from boundmark.problems.microbatch.schedule import check_schedule

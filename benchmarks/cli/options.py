@@ -165,13 +165,7 @@ def _option(
 
 
 def statuses(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """Read a list of statuses with commas between them.
-
-    Raises
-    ------
-    click.BadParameter
-        If one is no status of a task that failed.
-    """
+    """Read a list of statuses with commas between them."""
     chosen = tuple(part.strip() for part in value.split(",") if part.strip())
     for status in chosen:
         if status not in FAILURES:
@@ -187,13 +181,7 @@ fail_on_option = click.option(
 
 
 def fail_over(chosen: tuple[str, ...], counts: Mapping[Any, int]) -> None:
-    """End the command with exit code 1 if any task has one of the chosen statuses.
-
-    Parameters
-    ----------
-    counts
-        Number of tasks by status.
-    """
+    """End the command with exit code 1 if any task has one of the chosen statuses."""
     found = [f"{counts[status]} {status}" for status in chosen if counts.get(status)]
     if found:
         click.echo(f"failed: {', '.join(found)}", err=True)

@@ -110,11 +110,6 @@ class SolvingRequest:
 
         Methods that are asked for by name are to show what they can do: they begin with no library
         unless it is asked for, too.
-
-        Raises
-        ------
-        BoundmarkError
-            If a limit or the seed is out of its range, or the folder asked for is no library.
         """
         from boundmark.benchmarks.solving.rounds import SolvingOptions
 
@@ -317,13 +312,7 @@ def _check_one(is_one: bool, given: Path | None, tool: str | None, order: str | 
 def _with_rules_of(
     tool: str, model: "Model", parameters: Mapping[str, str], problem: str | None
 ) -> Mapping[str, str]:
-    """Return the parameters with a tool's rules, unless they name some or the instance is stored.
-
-    Raises
-    ------
-    click.UsageError
-        If the problem's solutions cannot be written for the tool.
-    """
+    """Return parameters with a tool's rules, unless they name some or the instance is stored."""
     from boundmark.benchmarks.solving.model import choose
     from boundmark.benchmarks.solving.presentation import presentation_of
     from boundmark.problems.catalog import problems

@@ -49,14 +49,7 @@ def console() -> Console:
 
 
 def print_table(table: Table, *, keeps_wrapping: bool = False) -> None:
-    """Print a table; numbers, and names in all columns but the last, are never cut.
-
-    Parameters
-    ----------
-    keeps_wrapping
-        Whether columns are wrapped as the table says. If not, none is, and the last one is cut
-        where there is no room for it.
-    """
+    """Print a table; numbers, and names in all columns but the last, are never cut."""
     out = console()
     widths = [
         max(

@@ -54,13 +54,7 @@ def check_progress(quiet: bool = False) -> Iterator["Callable[[Checks], None]"]:
 
 
 def print_left_out(unsupported: "pd.DataFrame") -> None:
-    """Print on the error output which costs and bounds of a folder are left out, and why.
-
-    Parameters
-    ----------
-    unsupported
-        From `verified_results`.
-    """
+    """Print on the error output which costs and bounds of a folder are left out, and why."""
     import click
 
     from boundmark.benchmarks.cli.terminal import echo

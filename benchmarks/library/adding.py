@@ -74,19 +74,6 @@ def add_results(library: Library, directory: Path, *, is_trial: bool = False) ->
 
     The checker sees each of them first. After an error, nothing is added; and whenever the process
     is killed, the library has all documents that its entries name.
-
-    Parameters
-    ----------
-    is_trial
-        Whether to write nothing.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line of the library is damaged.
-    StoreError
-        If the folder holds no results, one is damaged, a cost is below a bound, or another process
-        is writing to the library.
     """
     store = ResultStore.open(directory)
     with locked(library.directory):

@@ -143,15 +143,7 @@ class Library:
 
     @classmethod
     def open(cls, directory: Path) -> "Library":
-        """Return the library in a folder.
-
-        Raises
-        ------
-        StoreError
-            If the folder holds none.
-        InvalidInputError
-            If `library.toml` is not as expected.
-        """
+        """Return the library in a folder."""
         path = directory / FACTS
         try:
             content = read_regular(path)
@@ -172,13 +164,7 @@ class Library:
             return cls(directory, most, datasets)
 
     def entries(self) -> list[Entry]:
-        """Return all entries by problem and name; none if there is no file of them.
-
-        Raises
-        ------
-        InvalidInputError
-            If a line is damaged.
-        """
+        """Return all entries by problem and name; none if there is no file of them."""
         path = self.directory / ENTRIES
         entries = []
         try:
@@ -197,13 +183,7 @@ class Library:
         return next((one for one in self.entries() if one.instance_sha256 == sha256), None)
 
     def named(self, name: str) -> list[Entry]:
-        """Return the entries whose label, e.g. ``zoo/bert-base``, or instance's hash begins so.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is none.
-        """
+        """Return the entries whose label, e.g. ``zoo/bert-base``, or instance's hash begins so."""
         found = [
             one
             for one in self.entries()
@@ -238,11 +218,6 @@ def usual_library(wanted: str | Path | None = None) -> Library | None:
 
     The usual one is the folder that the environment variable ``BOUNDMARK_LIBRARY`` names, or
     `library/` beside the code in a checkout; an installed package has none.
-
-    Raises
-    ------
-    StoreError, InvalidInputError
-        If the folder that is named is no library.
     """
     named = os.environ.get(VARIABLE) if wanted is None else wanted
     if named is not None:

@@ -37,13 +37,7 @@ class KnownResults:
     words: str
 
     def settles(self, source: NamedInstance, seconds: float) -> Answer | None:
-        """Return the answer if the bound proves the solution optimal, None if it does not.
-
-        Parameters
-        ----------
-        seconds
-            Wall time of the command so far.
-        """
+        """Return the answer if the bound proves the solution optimal, None if it does not."""
         if self.objective is None or self.objective != self.bound:
             return None
         return Answer(
@@ -68,12 +62,6 @@ def known_results(
     """Return a library's checked results of an instance; None if it has no entry.
 
     A library that is damaged does no harm: what the checker rejects is left out, and said.
-
-    Parameters
-    ----------
-    seconds
-        Time limit of the search that begins with it. Certificates whose check took a large part of
-        that, where they were found, are left out.
     """
     try:
         entry = library.find(instance.sha256)

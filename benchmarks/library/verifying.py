@@ -26,16 +26,6 @@ def check_library(directory: Path, accepted: Accepted) -> Iterator[Verdict]:
 
     An entry is accepted if all that it says of its instance, solution and certificate follows from
     accepted documents.
-
-    Parameters
-    ----------
-    accepted
-        Gets the accepted documents, so that `solve` need not check them again. It is not asked.
-
-    Raises
-    ------
-    StoreError, InvalidInputError
-        If the folder is no library, or a line of its entries is damaged.
     """
     library = Library.open(directory)
     entries = library.entries()

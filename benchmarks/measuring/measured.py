@@ -47,18 +47,7 @@ class Measured:
 
 
 def random_input(name: str, extents: Sequence[int], kind: str) -> Any:
-    """Draw values for an input; integers are 0 and 1, which are indices of most things.
-
-    Parameters
-    ----------
-    kind
-        Type of an element, as NumPy calls it.
-
-    Raises
-    ------
-    BoundmarkError
-        If NumPy has no such type.
-    """
+    """Draw values for an input; integers are 0 and 1, which are indices of most things."""
     generator = np.random.default_rng(SEED)
     try:
         dtype = np.dtype(kind)

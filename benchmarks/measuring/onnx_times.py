@@ -26,16 +26,6 @@ def measure_with_onnxruntime(
     """Return the times of each operator in the runs, which onnxruntime itself takes.
 
     They are whole microseconds. Operators that it runs something else for have none.
-
-    Parameters
-    ----------
-    provider
-        Of onnxruntime, which runs what it can; None for the processor.
-
-    Raises
-    ------
-    UnknownNameError
-        If this onnxruntime has no such provider.
     """
     session = session_of(stored, threads, str(stored.parent / "times"), provider)
     inputs = {name: random_input(name, extents, kind) for name, extents, kind in read_by(session)}
@@ -46,15 +36,7 @@ def measure_with_onnxruntime(
 
 
 def session_of(path: Path, threads: int, profile: str = "", provider: str | None = None) -> Any:
-    """Return a session that runs a model; with operators as they are, and timed, if asked for.
-
-    Parameters
-    ----------
-    profile
-        How the file with the operators' times begins; empty to run the model as fast as it goes.
-    provider
-        As for `measure_with_onnxruntime`.
-    """
+    """Return a session that runs a model; with operators as they are, and timed, if asked for."""
     import onnxruntime
 
     if provider is not None:
@@ -97,13 +79,7 @@ def medians_of(profile: Path, repeats: int) -> dict[str, int]:
 
 
 def runs_of(profile: Path, repeats: int) -> dict[str, list[int]]:
-    """Return each node's times in the last runs, in nanoseconds.
-
-    Parameters
-    ----------
-    profile
-        What onnxruntime has written.
-    """
+    """Return each node's times in the last runs, in nanoseconds."""
     found: dict[str, list[int]] = {}
     for event in json.loads(profile.read_bytes()):
         name = event.get("name", "")
@@ -118,13 +94,7 @@ LARGEST_MODEL = 2**30
 
 
 def onnxruntime_version() -> str:
-    """Return the name and the version of onnxruntime.
-
-    Raises
-    ------
-    MissingFileError
-        If it is not installed.
-    """
+    """Return the name and the version of onnxruntime."""
     from importlib.metadata import version
 
     try:
@@ -145,20 +115,6 @@ def measured_times(
     """Return the time of each operator in each run.
 
     The model runs on random inputs.
-
-    Parameters
-    ----------
-    dims
-        Sizes of dimensions that the model leaves open; others are 1.
-    repeats
-        How often it runs, after some runs that do not count.
-    provider
-        Of onnxruntime; None for the processor.
-
-    Raises
-    ------
-    BoundmarkError
-        If onnxruntime cannot load or run the model.
     """
     from boundmark.datasets.readers.onnx.model import inferred_model, unique_names
 
@@ -179,13 +135,7 @@ def measured_times(
 
 
 def check_names(graph: ComputationGraph, samples: Collection[str], path: Path) -> None:
-    """Refuse times that some operators of a graph are missing from.
-
-    Raises
-    ------
-    BoundmarkError
-        If one has not been measured.
-    """
+    """Refuse times that some operators of a graph are missing from."""
     missing = [name for name in graph.names if name not in samples]
     if missing:
         raise BoundmarkError(

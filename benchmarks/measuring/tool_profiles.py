@@ -64,18 +64,7 @@ class Recorded:
 
 
 def read_events(path: Path, kinds: Sequence[str] = (TORCH_TRACE, ONNXRUNTIME_PROFILE)) -> Any:
-    """Return the JSON of a trace, which may be compressed by gzip.
-
-    Parameters
-    ----------
-    kinds
-        Of what the file may be, as `tool_file` names it.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no JSON, or a tool's file of another kind.
-    """
+    """Return the JSON of a trace, which may be compressed by gzip."""
     content = read_bytes(path, "a trace", LARGEST_TRACE)
     expected = " or ".join(kinds)
     with naming(path):
@@ -96,12 +85,6 @@ def onnxruntime_times(events: Any, graph: ComputationGraph) -> Recorded:
     """Return the times in a profile of onnxruntime.
 
     Control flow is one operator of a graph, so what runs inside of another one is part of it.
-
-    Raises
-    ------
-    InvalidInputError
-        If the document is none, or too little of it and of the model belong together, see
-        `MOST_UNJOINED`.
     """
     if not isinstance(events, list):
         raise InvalidInputError("it is no list of events; expected a profile of onnxruntime.")
@@ -217,11 +200,6 @@ def torch_times(document: Any, program: Program) -> Recorded:
 
     The time of a call on a GPU is that of the kernels that it launched; that of one on a processor,
     its own. Of views, the time does not count, unless they copy.
-
-    Raises
-    ------
-    InvalidInputError
-        If the document is none, or its calls are not those of the program in their order.
     """
     calls, is_of_kernels, unlinked = recorded_calls(document)
     nodes = [node for node in program.module.graph.nodes if timed.is_timed(node)]
@@ -323,11 +301,6 @@ def recorded_calls(document: Any) -> Calls:
     """Return the calls of the thread that calls most of ATen's operators.
 
     A call on a GPU takes as long as the kernels that it launches, one on a processor its own time.
-
-    Raises
-    ------
-    InvalidInputError
-        If the document is no trace of torch.profiler.
     """
     if not isinstance(document, dict) or not isinstance(document.get("traceEvents"), list):
         raise InvalidInputError("traceEvents is no list; expected a trace of torch.profiler.")
@@ -378,13 +351,7 @@ def _is_of_aten(event: Mapping[str, Any]) -> bool:
 def _launched(
     events: Sequence[Mapping[str, Any]], calls: Container[Any]
 ) -> tuple[Counter[Any], int]:
-    """Return nanoseconds of the kernels that each call has launched, and of those of no call.
-
-    Parameters
-    ----------
-    calls
-        Their ids.
-    """
+    """Return nanoseconds of the kernels that each call has launched, and of those of no call."""
     launches = {
         _argument(one, "correlation"): _argument(one, _ID)
         for one in events
@@ -444,17 +411,7 @@ def _with_arithmetic(graph: ComputationGraph) -> list[str]:
 def _check_joined(
     have_times: Mapping[str, bool], joined: int, others: Mapping[str, int], instead: str
 ) -> None:
-    """Refuse times that many operators lack, or that belong to something else, or are nothing.
-
-    Parameters
-    ----------
-    have_times
-        Whether an operator with arithmetic has a time, by name.
-    joined
-        Time of the model's operators.
-    others
-        Times of what is not part of the model, by what it is.
-    """
+    """Refuse times that many operators lack, or that belong to something else, or are nothing."""
     total = joined + sum(others.values())
     if not total:
         raise InvalidInputError(f"its events take no time; expected some that do: {instead}.")

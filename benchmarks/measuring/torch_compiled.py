@@ -77,20 +77,7 @@ class CompiledTimes:
 
 
 def compiled(module: Any, inputs: Sequence[Any], settings: Mapping[str, Any] | None = None) -> Any:
-    """Return a compiled module, which has run once.
-
-    Parameters
-    ----------
-    module
-        A `torch.fx.GraphModule` that returns a tuple.
-    settings
-        Of Inductor, by name; None for its usual ones.
-
-    Raises
-    ------
-    BoundmarkError
-        If it cannot be compiled or run.
-    """
+    """Return a compiled module, which has run once."""
     import torch
     from torch import _inductor as inductor
 
@@ -110,37 +97,14 @@ def compiled(module: Any, inputs: Sequence[Any], settings: Mapping[str, Any] | N
 
 
 def measure(program: Program, repeats: int, threads: int) -> Measured:
-    """Return the times of a program's operators when it is compiled as a whole.
-
-    Parameters
-    ----------
-    repeats
-        How often it runs, after some runs that do not count.
-    threads
-        Number of threads, on a processor.
-
-    Raises
-    ------
-    BoundmarkError
-        If it cannot be compiled, or this version of torch does not say what its kernels compute.
-    """
+    """Return the times of a program's operators when it is compiled as a whole."""
     return of_operators(program, *kernel_times(program, repeats, threads))
 
 
 def kernel_times(
     program: Program, repeats: int, threads: int
 ) -> tuple[dict[str, set[str]], CompiledTimes]:
-    """Compile a program and time its kernels.
-
-    Returns
-    -------
-    By kernel, the names of the calls in the program that it comes from; and the times.
-
-    Raises
-    ------
-    BoundmarkError
-        As for `measure`.
-    """
+    """Compile a program and time its kernels."""
     import torch
 
     with torch.no_grad(), threads_of(threads):
@@ -283,13 +247,7 @@ def device_times(events: Iterable[Any]) -> dict[str, int]:
 def of_operators(
     program: Program, origins: Mapping[str, Iterable[str]], times: CompiledTimes
 ) -> Measured:
-    """Return the times of operators that those of kernels add up to.
-
-    Parameters
-    ----------
-    origins
-        Names of the calls in the program that each kernel comes from.
-    """
+    """Return the times of operators that those of kernels add up to."""
     names = program.graph.names
     place = {node.name: at for at, nodes in enumerate(program.nodes) for node in nodes}
     members = {

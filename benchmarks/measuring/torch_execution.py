@@ -70,27 +70,7 @@ def default_device() -> str:
 
 
 def runnable(net: Any, example_inputs: object = None, device: str | None = None) -> Program:
-    """Return a program that PyTorch runs.
-
-    Parameters
-    ----------
-    net
-        Path of a file of `torch.export.save`, a `torch.export.ExportedProgram`, or a
-        `torch.nn.Module`.
-    example_inputs
-        Arguments: a tuple, a dict by name, or the only one. A module needs them. A program keeps
-        those that it was recorded with, and a file those that it has if there are no others.
-    device
-        ``"cpu"``, ``"cuda"`` or ``"cuda:1"``; ``"meta"`` for a program that takes no memory and is
-        not to run; None for `default_device`.
-
-    Raises
-    ------
-    InvalidInputError
-        If boundmark or torch does not read the program, or the inputs are not of its shapes.
-    MissingFileError
-        If torch, or the device, is not there.
-    """
+    """Return a program that PyTorch runs."""
     torch = _torch()
     place = torch.device(device or default_device())
     if place.type == "cuda" and not torch.cuda.is_available():
@@ -340,13 +320,7 @@ def _hint(value: Any) -> Any:
 
 
 def _given(types: Sequence[StoredTensor], inputs: object) -> list[Any]:
-    """Return the tensors of given inputs, in the order of the program's.
-
-    Raises
-    ------
-    InvalidInputError
-        If they are not of the program's shapes and types.
-    """
+    """Return the tensors of given inputs, in the order of the program's."""
     import torch
 
     leaves = torch.utils._pytree.tree_leaves(inputs)

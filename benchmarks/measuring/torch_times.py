@@ -68,13 +68,6 @@ def measure(program: Program, repeats: int, threads: int) -> Measured:
     A recognised kernel is timed as one: its operators' calls together, at the one that bears its
     cost. A view takes no time; a reshape that copies takes that of the copy. What computes
     constants and checks is part of no operator, and a note says how long it takes.
-
-    Parameters
-    ----------
-    repeats
-        How often it runs, after some runs that do not count.
-    threads
-        Number of threads, on a processor.
     """
     import torch
 
@@ -86,13 +79,7 @@ def measure(program: Program, repeats: int, threads: int) -> Measured:
 
 
 def interpreter(program: Program, calls: Calls, run: Any) -> Any:
-    """Return a `torch.fx.Interpreter` that frees tensors when nothing reads them any more.
-
-    Parameters
-    ----------
-    run
-        Given a call's node, arguments by place, and by name, returns its result.
-    """
+    """Return a `torch.fx.Interpreter` that frees tensors when nothing reads them any more."""
     import torch
 
     class Interpreter(torch.fx.Interpreter):  # type: ignore[misc]
@@ -112,13 +99,7 @@ def is_timed(node: Any) -> bool:
 
 
 def tried(program: Program) -> Calls:
-    """Run a program once, and return what is known of its calls then.
-
-    Raises
-    ------
-    BoundmarkError
-        If it does not fit into memory.
-    """
+    """Run a program once, and return what is known of its calls then."""
     import torch
 
     views, failures, results = set(), {}, {}
@@ -316,18 +297,7 @@ def _stream(device: int) -> Any:
 def replayed(
     call: Callable[[], Any], often: int, repeats: int, before: Callable[[], None] = _nothing
 ) -> list[int]:
-    """Return nanoseconds of a call in a CUDA graph of several.
-
-    Parameters
-    ----------
-    before
-        What to do before each replay.
-
-    Raises
-    ------
-    RuntimeError
-        If it cannot be captured.
-    """
+    """Return nanoseconds of a call in a CUDA graph of several."""
     import torch
 
     # As torch asks for: what is captured has run beside the current stream before.

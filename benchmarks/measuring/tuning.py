@@ -199,30 +199,6 @@ def tune(
     """Find the partition that is best on this machine, by running the stages of a few.
 
     Ctrl-C ends it; what has run by then counts, once the first partition has.
-
-    Parameters
-    ----------
-    net
-        Path of an ONNX file or of a program that `torch.export.save` wrote, of inference.
-    k
-        Number of stages.
-    rounds
-        Most partitions that run after the first one.
-    seconds
-        Wall time for each partition that is searched.
-    device, costs
-        What costs to begin with, as for `solve`.
-    dims
-        Sizes of dimensions that an ONNX model leaves open, by name.
-    torch_device, compiled, threads, repeats
-        How stages run, as for `boundmark measure`.
-    on_round
-        Called with each round as soon as its stages have run.
-
-    Raises
-    ------
-    Error
-        If the stages of the first partition cannot be run, or something is not understood.
     """
     check_flags(compiled=compiled)
     bounded_integer("k", k, 1, 10_000)

@@ -74,24 +74,7 @@ class Samples:
 
 
 def verdicts(name: str, *, seconds: float = 5.0, workers: int | None = None) -> list[Verdict]:
-    """Run a method on samples of its problem, and judge it.
-
-    Parameters
-    ----------
-    name
-        Of a registered method, or a file or command, see `find_method`.
-    seconds
-        Limit of each task.
-    workers
-        Tasks at a time; one per CPU by default.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method.
-    InvalidInputError
-        If no samples of its problem are known.
-    """
+    """Run a method on samples of its problem, and judge it."""
     method = find_method(name, methods())
     samples = samples_of(method.problem)
     settings = RunSettings.checked(
@@ -127,13 +110,7 @@ def _shipped() -> dict[str, Any]:
 
 
 def samples_of(problem: str) -> Samples:
-    """Return instances of a problem, ours or those of the package that brings it.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are none.
-    """
+    """Return instances of a problem, ours or those of the package that brings it."""
     read = problems()[problem].instance_from_json
     if problem in _shipped():
         known = _shipped()[problem]

@@ -61,13 +61,7 @@ class Gpu(NamedTuple):
 
 
 def gpu(uuid: str | None = None) -> Gpu | None:
-    """Return what is known of a GPU; None if nothing is.
-
-    Parameters
-    ----------
-    uuid
-        Of the GPU; None for the first one.
-    """
+    """Return what is known of a GPU; None if nothing is."""
     chosen = [] if uuid is None else ["-i", uuid]
     try:
         done = subprocess.run(
@@ -108,11 +102,6 @@ def installed_versions() -> dict[str, str]:
 
     Optional dependencies of boundmark and its plugins count if they are installed; those of other
     packages where somebody asks for them.
-
-    Returns
-    -------
-    dict
-        By normalised name, sorted.
     """
     found: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()

@@ -72,13 +72,7 @@ def _folders(problem: str | None) -> list[Path]:
 
 
 def compile_kernels(console: "Console", problem: str | None = None) -> None:
-    """Compile the methods' kernels if they are not on disk yet, with a line that says so.
-
-    Parameters
-    ----------
-    problem
-        Whose methods; by default all.
-    """
+    """Compile the methods' kernels if they are not on disk yet, with a line that says so."""
     if are_compiled(problem):
         return
     whose = f" of {problem}" if problem else ""

@@ -44,17 +44,7 @@ class LabelPattern:
         return fnmatchcase(label, self.text) or fnmatchcase(label, f"*{self.text}*")
 
     def may_match(self, source: str, words: Sequence[LabelWord], method: str) -> bool:
-        """Whether the label of a task can match whose instance is not loaded yet.
-
-        Parameters
-        ----------
-        source
-            What the label begins with, e.g. ``"onnx-light/resnet50"``.
-        words
-            Those of which any number may follow, in any order, e.g. parameters of the problem.
-        method
-            The method's name, the end of the label.
-        """
+        """Whether the label of a task can match whose instance is not loaded yet."""
         positions = self._after(self._with_skipped(1), source)
         while positions:
             more = positions

@@ -92,17 +92,7 @@ def plan_tasks(
     settings: RunSettings,
     patterns: LabelPatterns = ALL_LABELS,
 ) -> Iterator[PlannedTask]:
-    """Yield a task for every instance, method and seed, instance by instance.
-
-    Parameters
-    ----------
-    suite
-        Name that the rows bear.
-    methods
-        For every instance; those of an instance's own come on top.
-    patterns
-        Which labels to plan tasks for.
-    """
+    """Yield a task for every instance, method and seed, instance by instance."""
     for source in sources:
         for choice in (*methods, *source.methods):
             # A task's fields need the hash of its instance, which takes time.

@@ -128,24 +128,7 @@ def run_planned(
     on_start: Callable[[int, int], None] = lambda planned, to_do: None,
     on_finish: Callable[[PlannedTask, Outcome], None] = lambda planned, outcome: None,
 ) -> RunSummary:
-    """Run the planned tasks that a folder lacks.
-
-    Parameters
-    ----------
-    planned
-        Usually from `planning.plan_tasks`.
-    wanted
-        Which of them; by default all that are not stored.
-    on_start, on_finish
-        Called once with the numbers of planned tasks and of tasks to do; after each stored task.
-
-    Raises
-    ------
-    StoreError
-        If the folder cannot be used, or another run is writing to it.
-    InvalidInputError
-        If the patterns leave no task.
-    """
+    """Run the planned tasks that a folder lacks."""
     with only_writer(directory) as store:
         store.remove_partial_files()
         by_id = {item.task.task_id: item for item in planned if wanted.matches(item)}
@@ -239,13 +222,7 @@ class MachineSpeed:
         self._due = time.monotonic()
 
     def after(self, outcome: Outcome) -> None:
-        """Time the reference task after a task of this machine, if the last time is old enough.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be stored.
-        """
+        """Time the reference task after a task of this machine, if the last time is old enough."""
         elsewhere = outcome.environment is not None and outcome.environment["host"] != self._host
         if time.monotonic() < self._due or elsewhere:
             return
@@ -268,16 +245,6 @@ def run_collection(
 
     What was left out and taken for granted is printed, and noted in the folder; so are the sources
     of the methods. Stored tasks of a method whose sources were others are told of.
-
-    Parameters
-    ----------
-    seconds, memory_gib
-        Limits of each task, instead of the suites'.
-
-    Raises
-    ------
-    BoundmarkError
-        See `run_planned` and `Suite.load_instances`.
     """
     for problem in dict.fromkeys(part.problem for part in chosen.suites):
         compile_kernels(console, problem)
@@ -350,13 +317,7 @@ class Planning:
         self._tell(f"left out: {reason}")
 
     def note(self, store: ResultStore, wanted: Wanted, *, is_run: bool) -> None:
-        """Store the notes of this run; warn of stored tasks of methods that have changed.
-
-        Raises
-        ------
-        UnknownNameError
-            If a method that is to run again is none of the suites'.
-        """
+        """Store the notes of this run; warn of stored tasks of methods that have changed."""
         for name in wanted.rerun:
             find("method in the suite", name, self.methods)
         before = read_notes(store)

@@ -51,13 +51,7 @@ class RunSettings:
         threads: object = 1,
         seeds: Sequence[object] = (1,),
     ) -> "RunSettings":
-        """Check a user's values and return the settings.
-
-        Raises
-        ------
-        InvalidInputError
-            If one is not a number in its range; the message names it.
-        """
+        """Check a user's values and return the settings."""
         return cls(
             positive_number("time_limit_seconds", time_limit_seconds, LONGEST_SECONDS),
             max(1, int(positive_number("memory_limit_gib", memory_limit_gib, LARGEST_GIB) * GIB)),
@@ -69,13 +63,7 @@ class RunSettings:
     def of_search(
         cls, seconds: object, seed: object, memory_gib: object = USUAL_GIB
     ) -> "RunSettings":
-        """Check a user's values and return the settings of methods with one seed.
-
-        Raises
-        ------
-        InvalidInputError
-            If one is not a number in its range; the message names it.
-        """
+        """Check a user's values and return the settings of methods with one seed."""
         # Takes long to import.
         from boundmark.problems.arrays import plain_value
 
@@ -86,13 +74,7 @@ class RunSettings:
         )
 
     def with_limits(self, seconds: float | None, memory_gib: float | None) -> "RunSettings":
-        """Return the settings with other limits, as far as they are given.
-
-        Raises
-        ------
-        InvalidInputError
-            If one is not a number in its range.
-        """
+        """Return the settings with other limits, as far as they are given."""
         return RunSettings.checked(
             time_limit_seconds=self.time_limit_seconds if seconds is None else seconds,
             memory_limit_gib=self.memory_limit_bytes / GIB if memory_gib is None else memory_gib,
@@ -102,13 +84,7 @@ class RunSettings:
 
 
 def positive_number(name: str, value: object, largest: int) -> float:
-    """Check that a value is a number above 0 and at most a largest one, and return it.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not; the message names it.
-    """
+    """Check that a value is a number above 0 and at most a largest one, and return it."""
     # Integers are compared as they are: those of a thousand digits are no floating-point numbers.
     if isinstance(value, int | float) and not isinstance(value, bool):
         is_number = isinstance(value, int) or math.isfinite(value)
@@ -120,13 +96,7 @@ def positive_number(name: str, value: object, largest: int) -> float:
 
 
 def bounded_integer(name: str, value: object, least: int, largest: int) -> int:
-    """Check that a value is an integer in a range, and return it.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not; the message names it.
-    """
+    """Check that a value is an integer in a range, and return it."""
     if type(value) is int and least <= value <= largest:
         return value
     raise InvalidInputError(

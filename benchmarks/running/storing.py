@@ -185,13 +185,7 @@ def store_labels(store: ResultStore, source: NamedInstance) -> None:
 
 
 def read_instance(store: ResultStore, sha256: str) -> bytes:
-    """Return the canonical JSON of a stored instance.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be read, or its content is not what its name says.
-    """
+    """Return the canonical JSON of a stored instance."""
     path = store.instances / f"{sha256}.json"
     try:
         content = read_regular(path)
@@ -206,13 +200,7 @@ def read_instance(store: ResultStore, sha256: str) -> bytes:
 def storing(
     source: NamedInstance, directory: Path
 ) -> Iterator[Callable[[Sequence[tuple[PlannedTask, Outcome]]], None]]:
-    """Yield a function that stores tasks about one instance, which have ended, in a folder.
-
-    Raises
-    ------
-    StoreError
-        If the folder cannot be used, or another run is writing to it.
-    """
+    """Yield a function that stores tasks about one instance, which have ended, in a folder."""
     with only_writer(directory) as store:
         store.remove_partial_files()
         store_beforehand(store, [source])
@@ -244,13 +232,7 @@ def only_writer(directory: Path) -> Iterator[ResultStore]:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Be the only one who writes into a folder, which is made if need be.
-
-    Raises
-    ------
-    StoreError
-        If another process is writing, or the folder cannot be locked.
-    """
+    """Be the only one who writes into a folder, which is made if need be."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = os.fdopen(open_regular(directory / ".lock", os.O_RDWR | os.O_CREAT), "r+")

@@ -67,13 +67,7 @@ class Files:
         return glob.has_magic(self.pattern)
 
     def members(self) -> list[str]:
-        """Return the names of the files, relative to the folder.
-
-        Raises
-        ------
-        MissingFileError
-            If there is no such file.
-        """
+        """Return the names of the files, relative to the folder."""
         matches = glob.glob(self.pattern, root_dir=self.folder, recursive=True)
         names = sorted(name for name in matches if (self.folder / name).is_file())
         if not names:
@@ -156,25 +150,7 @@ class Suite:
         on_left_out: Callable[[str, str], None] = lambda member, reason: None,
         patterns: LabelPatterns = ALL_LABELS,
     ) -> Iterator[NamedInstance]:
-        """Yield the instances in the suite's order; each graph is loaded once.
-
-        Parameters
-        ----------
-        on_missing
-            Called with the reason when the files of an optional group are not there.
-        on_left_out
-            Called with the name of a file that cannot be read or treated, and the reason, where
-            another one matches the same pattern and can; and with that of a model that the devices
-            have no room for.
-        patterns
-            Of labels of tasks; a member is not loaded if none of its tasks can match.
-
-        Raises
-        ------
-        InvalidInputError
-            If a file or member does not suit the problem, lacks a parameter, or is not there, or
-            a group with costs of its own names a device.
-        """
+        """Yield the instances in the suite's order; each graph is loaded once."""
         for group in self.instances:
             try:
                 yield from self._of_group(group, on_left_out, patterns)
@@ -312,13 +288,7 @@ def _instances(
     device: Device | Cluster | None,
     parameters: Mapping[str, tuple[int | str, ...]],
 ) -> tuple[list[Instance], dict[str, str]]:
-    """Return the instances, and for parameters with which there is no room, the reason.
-
-    Raises
-    ------
-    NoRoomError
-        If there is none with any.
-    """
+    """Return the instances, and for parameters with which there is no room, the reason."""
     make = problem.maker(source, device)
     made: list[Instance] = []
     without_room: dict[str, str] = {}

@@ -54,18 +54,6 @@ def _names_in(folder: Any) -> tuple[str, ...]:
 def load_collection(name: str, *, small: bool = False) -> Collection:
     """Return the suites of a collection, or a suite alone, by name or from a ``.toml`` file.
 
-    Parameters
-    ----------
-    small
-        Whether to take the collection's small form.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such suite, method, data set or member.
-    InvalidInputError
-        If a file is not TOML, or a field is missing, unknown or of the wrong type.
-
     Examples
     --------
     >>> [suite.name for suite in load_collection("paper-mtpp", small=True).suites]

@@ -147,11 +147,6 @@ def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock],
     A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`, which
     after a Ctrl-C comes within the patience. Does nothing in other threads than the main one,
     where signals arrive.
-
-    Parameters
-    ----------
-    stop
-        Called with the reason, as a clause, before methods are ended.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda clock: None

@@ -45,19 +45,7 @@ class GivenSolution:
 
 
 def solution_in(path: Path, chosen: Choice) -> GivenSolution:
-    """Return a solution in a file, with the model's instance that it solves.
-
-    Parameters
-    ----------
-    chosen
-        The model and parameters. Where neither they nor a stored instance say what they are, the
-        solution does: a partition is for as many stages as it uses.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is no solution of this instance.
-    """
+    """Return a solution in a file, with the model's instance that it solves."""
     meant = _of_text(path, chosen)
     if meant is not None:
         return meant
@@ -81,31 +69,14 @@ def _of_text(path: Path, chosen: Choice) -> GivenSolution | None:
 
 
 def given_solution(chosen: Choice, found: Any) -> GivenSolution:
-    """Return a solution that was read, with the instance that it solves.
-
-    Parameters
-    ----------
-    found
-        What a file says, from `read_solution_file`, or an object, from `written_solution`.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no solution of this instance.
-    """
+    """Return a solution that was read, with the instance that it solves."""
     instance, solution, notes = _matched(chosen, found)
     document = checked_document(instance, solution)
     return GivenSolution(chosen.named(instance), document, document["objective"], notes)
 
 
 def checked_document(instance: Instance, solution: Solution) -> dict[str, Any]:
-    """Return a solution in its stored form, with its objective, which the checker has accepted.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no solution of this instance.
-    """
+    """Return a solution in its stored form, with its objective, which the checker has accepted."""
     document = solution_document(instance, solution, instance.objective(solution))
     try:
         # The last word is the checker's, as for every solution.
@@ -169,13 +140,7 @@ class StoredBound:
 
 
 def best_stored_bound(directory: Path, instance: Instance) -> StoredBound | None:
-    """Return the best bound on an instance that a results folder has and the checker accepts.
-
-    Raises
-    ------
-    StoreError
-        If the folder holds no results, or its best certificate for the instance is rejected.
-    """
+    """Return the best bound on an instance that a results folder has and the checker accepts."""
     store = ResultStore.open(directory)
     rows = store.results()
     own = rows[rows["instance_sha256"] == instance.sha256]
@@ -195,13 +160,7 @@ def best_stored_bound(directory: Path, instance: Instance) -> StoredBound | None
 
 
 def bound_plan(problem: str, names: Sequence[str] = ()) -> MethodPlan:
-    """Return the methods that prove bounds: those asked for, or the default ones of a problem.
-
-    Raises
-    ------
-    InvalidInputError
-        If one that is asked for finds no bounds.
-    """
+    """Return the methods that prove bounds: those asked for, or the default ones of a problem."""
     plan = MethodPlan.of(problems()[problem], names, ("bound", "exact"))
     for choice in plan.all:
         if choice.method.kind == "heuristic":

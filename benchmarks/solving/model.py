@@ -311,33 +311,7 @@ def choose(
     *,
     are_texts: bool = True,
 ) -> Choice:
-    """Return the problem that suits a model, and the function that makes its instances.
-
-    Parameters
-    ----------
-    model
-        A file, the name of a data set's member, or a model that is loaded.
-    given
-        Parameters; the others are those of the file, or the defaults.
-    problem
-        Name of the problem. None for the first in `problems` that suits the model and has all
-        parameters that are given.
-    device
-        Name of a device or cluster, or a file with one, for the costs of a model that has none.
-    dims
-        Sizes of dimensions that a model leaves open, by name. Like the device, not for a loaded
-        model, which has both.
-    are_texts
-        Whether parameters are texts of the command line, not values of Python.
-
-    Raises
-    ------
-    InvalidInputError
-        If no problem suits, a parameter is missing, or it is none of the problem's; or if the
-        problem cannot use the device, or does not need one here.
-    UnknownNameError
-        If there is no such problem, data set, member or device.
-    """
+    """Return the problem that suits a model, and the function that makes its instances."""
     asked = None if problem is None else find("problem", problem, problems())
     if isinstance(model, str):
         model = load(model, dims=dims, device=device)
@@ -365,14 +339,7 @@ def choose(
 def _with_device(
     problem: Problem, model: Model, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Device | Cluster | None]:
-    """Return the parameters without `costs` and `fusion`, and the device that has them as asked.
-
-    Raises
-    ------
-    InvalidInputError
-        If one of them is asked for where costs do not depend on a device, or of a device that
-        cannot have them.
-    """
+    """Return the parameters without `costs` and `fusion`, and the device that has them as asked."""
     used = problem.device_for(model.source, model.device, is_own=model.is_own)
     options = {one.name: one for one in (COSTS, FUSION) if one in problem.options}
     asked = {name: one.check(given[name]) for name, one in options.items() if name in given}
@@ -475,13 +442,7 @@ def _parameters(suitable: Sequence[Problem]) -> str:
 
 
 def load_instance(path: Path, kind: type[InstanceKind]) -> InstanceKind:
-    """Read an instance of one problem.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file holds anything else.
-    """
+    """Read an instance of one problem."""
     found = load_file(path)
     if not isinstance(found, kind):
         raise InvalidInputError(
@@ -491,13 +452,7 @@ def load_instance(path: Path, kind: type[InstanceKind]) -> InstanceKind:
 
 
 def load_solution(path: Path, problem: str, instance_sha256: str) -> Solution:
-    """Read a solution of an instance.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file holds anything else, or a solution of another instance.
-    """
+    """Read a solution of an instance."""
     content = read_bytes(path, "a solution", LARGEST_FILE)
     with naming(path):
         document = json_object(content)

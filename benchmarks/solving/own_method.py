@@ -41,23 +41,7 @@ def is_file(name: str) -> bool:
 
 
 def find_method(name: str, known: Mapping[str, Method], problem: str = "") -> Method:
-    """Return a method by its name, or that of a Python file or a command.
-
-    Parameters
-    ----------
-    known
-        Registered methods.
-    problem
-        What a file's method treats, if the file does not say; by default the one that comes first
-        where a model suits several.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method.
-    InvalidInputError
-        If there is no such file, or it has no function of that kind.
-    """
+    """Return a method by its name, or that of a Python file or a command."""
     if not is_file(name):
         return find("method", name, known)
     if not problem:
@@ -75,13 +59,6 @@ def method_choice(
     name: str, overrides: Mapping[str, ParameterValue] | None = None, *, problem: str = ""
 ) -> MethodChoice:
     """Return a method with some of its parameters changed; see `find_method` for names.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method or parameter.
-    InvalidInputError
-        If a parameter's type is not its default's, or the method is not for the problem given.
 
     Examples
     --------
@@ -190,13 +167,7 @@ class _FileRun:
     path: str
 
     def __call__(self, instance: Instance, budget: Budget, seed: int, progress: Progress) -> None:
-        """Import the file and call its function.
-
-        Raises
-        ------
-        InvalidInputError
-            If it has no such function.
-        """
+        """Import the file and call its function."""
         # No registered module has that name, and no other file is looked up by it.
         spec = importlib.util.spec_from_file_location("boundmark_method_file", self.path)
         assert spec is not None
@@ -213,13 +184,7 @@ class _FileRun:
 
 
 def own_method(function: Callable[..., Any] | Method, problem: str) -> Method:
-    """Return a function as a method of a problem; see `benchmark`.
-
-    Raises
-    ------
-    InvalidInputError
-        If it takes neither an instance nor what a streaming function takes.
-    """
+    """Return a function as a method of a problem; see `benchmark`."""
     if isinstance(function, Method):
         if function.problem != problem:
             raise InvalidInputError(

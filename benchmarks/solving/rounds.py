@@ -77,13 +77,6 @@ class MethodPlan:
         These are its immediate methods, those of its rounds, and in the first round all heuristics
         that do not say why they are left out. Default methods that are not installed, or lack what
         they require, or are of other kinds, are not among them.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no method with a name that is asked for.
-        InvalidInputError
-            If one treats another problem, or the problem has no methods.
         """
         if names:
             asked = (method_choice(name, problem=problem.name) for name in dict.fromkeys(names))

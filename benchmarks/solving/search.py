@@ -291,17 +291,7 @@ def _best(
     asked: Collection[str],
     seconds: float,
 ) -> Answer:
-    """Return the best of some results, by the rule of `reports.tables.rows.best_rows`.
-
-    Parameters
-    ----------
-    on_trial
-        Names of methods for which it is no failure that they do not suit the instance, if others
-        have solved it.
-    asked
-        Names of methods that the user asked for: that they found nothing is said. So it is of all
-        where none found anything.
-    """
+    """Return the best of some results, by the rule of `reports.tables.rows.best_rows`."""
     is_empty = all(one.found_nothing for one in results)
     solved = min(
         (one for one in results if one.objective is not None),

@@ -29,23 +29,7 @@ MOST_NAMED = 5
 
 
 def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
-    """Return a file's contents: a list of written rows, or a JSON object.
-
-    Parameters
-    ----------
-    table
-        How the problem's solutions are written as a table; None for JSON objects only.
-
-    Returns
-    -------
-    Rows as lists of cells, as far as they are rows; a JSON object that is none is returned as a
-    mapping, which is for the problem to read.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is empty or neither.
-    """
+    """Return a file's contents: a list of written rows, or a JSON object."""
     content = read_bytes(path, "a solution", LARGEST_FILE)
     with naming(path):
         try:
@@ -66,20 +50,7 @@ def read_solution_file(path: Path, table: SolutionTable | None) -> Any:
 
 
 def written_solution(value: Any, table: SolutionTable | None) -> Any:
-    """Read a solution from an object, as `read_solution_file` does from a file.
-
-    Parameters
-    ----------
-    value
-        A `pandas.DataFrame` with the table's columns, others left aside; or what a JSON file may
-        hold: a dict with a value for each name, a list of values in the order of nodes, or a
-        solution as it is stored.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is none of these, or a column is missing.
-    """
+    """Read a solution from an object, as `read_solution_file` does from a file."""
     if is_frame(value):
         if table is None:
             raise InvalidInputError("solutions of this problem are no tables; found a frame.")
@@ -114,13 +85,7 @@ def is_frame(value: object) -> bool:
 
 
 def solution_of_rows(instance: Instance, written: Sequence[WrittenRow]) -> Any:
-    """Return the solution that the rows of a table describe.
-
-    Raises
-    ------
-    InvalidInputError
-        If it means none.
-    """
+    """Return the solution that the rows of a table describe."""
     problem = problems()[instance.problem]
     assert problem.table is not None
     table = problem.table
@@ -146,16 +111,6 @@ def numbered_rows(
 
     A node is called by its name, or by its number where no node has that for a name, and so is
     what has names in further columns.
-
-    Parameters
-    ----------
-    value_names
-        What the numbers in further columns are called, by column.
-
-    Raises
-    ------
-    InvalidInputError
-        If a row names no node, has a number out of range, or comes twice, or a node has no row.
     """
     known = _numbers(names)
     rows: dict[Row, Row] = {}

@@ -27,22 +27,6 @@ def limited(what: str, most_steps: int | None = None) -> Iterator[None]:
 
     Nothing but rejections leaves the context, so that one file never keeps others from being
     checked.
-
-    Parameters
-    ----------
-    what
-        What is checked, for the reason if that fails.
-    most_steps
-        The budget; by default, that of every check.
-
-    Raises
-    ------
-    TooLarge
-        If memory is short all the same.
-    Rejected
-        If values are nested too deeply.
-    CheckFailed
-        If anything else is raised that is no rejection.
     """
     token = _steps_left.set(MOST_STEPS if most_steps is None else most_steps)
     try:
@@ -68,13 +52,7 @@ def steps_left() -> int | None:
 
 
 def spend(steps: int) -> None:
-    """Take steps from the budget.
-
-    Raises
-    ------
-    TooLarge
-        If there are not as many left.
-    """
+    """Take steps from the budget."""
     left = _steps_left.get()
     if left is None:
         return
@@ -84,12 +62,6 @@ def spend(steps: int) -> None:
 
 
 def hold(size: int) -> None:
-    """Refuse a check that is about to hold too many bytes.
-
-    Raises
-    ------
-    TooLarge
-        If they are too many.
-    """
+    """Refuse a check that is about to hold too many bytes."""
     if size > MOST_CHECK_BYTES:
         raise TooLarge(f"the check takes more than {MOST_CHECK_BYTES >> 20} MiB of memory")

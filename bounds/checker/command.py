@@ -31,13 +31,7 @@ def main(arguments: list[str]) -> int:
 
 
 def check_file(instance: dict[str, Any], path: Path) -> str:
-    """Check one file against an instance and return the verdict as a line of text.
-
-    Raises
-    ------
-    Rejected
-        If it does not show what it claims.
-    """
+    """Check one file against an instance and return the verdict as a line of text."""
     document = read_document(path)
     if document.get("format") == SOLUTION_FORMAT:
         return f"OPT <= {check_solution(instance, document)}"

@@ -31,14 +31,7 @@ def instance_sha256(document: dict[str, Any]) -> str:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read an instance, a solution, or a certificate together with its payload.
-
-    Raises
-    ------
-    Rejected
-        If the file is not a JSON object, if the payload stored beside it is not what it says, or
-        if the file is named after a hash that is not its content's.
-    """
+    """Read an instance, a solution, or a certificate together with its payload."""
     with limited("the file"):
         data = _read(path, "the file")
         named = re.fullmatch("[0-9a-f]{64}", path.stem)

@@ -22,13 +22,7 @@ _loaded: dict[str, Problem] = {}
 
 
 def installed_checker(name: str) -> Problem | None:
-    """Return the checker that an installed package offers for a problem, or None.
-
-    Raises
-    ------
-    Rejected
-        If it cannot be loaded, or several packages claim to check the problem.
-    """
+    """Return the checker that an installed package offers for a problem, or None."""
     if name not in _loaded:
         points = [point for point in _entry_points() if point.name == name]
         if not points:

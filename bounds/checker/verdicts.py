@@ -16,25 +16,13 @@ from .values import LARGEST_AMOUNT, Rejected, fields, integer, quoted, require_t
 
 
 def check_instance(document: Any) -> Any:
-    """Return an instance in the form that the checks use.
-
-    Raises
-    ------
-    Rejected
-        If it is malformed.
-    """
+    """Return an instance in the form that the checks use."""
     with limited("an instance"):
         return _problem(document).read(_without_head(document))
 
 
 def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
-    """Recompute the objective of a solution and return it.
-
-    Raises
-    ------
-    Rejected
-        If the solution is malformed, breaks a constraint, or states another objective.
-    """
+    """Recompute the objective of a solution and return it."""
     read = check_instance(instance)
     with limited("a solution"):
         problem = _problem(instance)
@@ -56,13 +44,7 @@ def check_solution(instance: dict[str, Any], solution: dict[str, Any]) -> int:
 
 
 def check_certificate(instance: dict[str, Any], certificate: dict[str, Any]) -> int:
-    """Return the lower bound that a certificate proves; it may exceed the bound that it states.
-
-    Raises
-    ------
-    Rejected
-        If the certificate is malformed, belongs to another instance, or proves less than it claims.
-    """
+    """Return the lower bound that a certificate proves; it may exceed the bound that it states."""
     read = check_instance(instance)
     with limited("a certificate"):
         problem = _problem(instance)

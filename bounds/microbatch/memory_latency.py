@@ -75,17 +75,7 @@ def least_capacity(instance: MicrobatchInstance, period: int) -> int:
 
 
 def longest_holding(paths: LongestPaths, device: int) -> Holding | None:
-    """Pair releases with allocations for the largest sum of memory times latency on a device.
-
-    Returns
-    -------
-    None if some release cannot be paired with an allocation that it waits for.
-
-    Raises
-    ------
-    UnsupportedError
-        If OR-Tools is not installed.
-    """
+    """Pair releases with allocations for the largest sum of memory times latency on a device."""
     require_module("ortools")
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 

@@ -195,14 +195,7 @@ class SteadyStateModel:
             self._model.add_hint(phase, start % state.period)
 
     def solve(self, seconds: float, threads: int, *, is_linear: bool = False) -> Outcome:
-        """Solve the model with a fixed seed.
-
-        Parameters
-        ----------
-        is_linear
-            Whether to solve linear relaxations on the way. Most searches are faster without, up to
-            ten times; those of layouts with several blocks per device that hold much are not.
-        """
+        """Solve the model with a fixed seed."""
         from ortools.sat.python import cp_model
 
         solver = new_solver(seconds, threads)

@@ -252,15 +252,7 @@ class SectionSearch:
         self._most_room = memory_bytes // (8 * (2 * self._steps.needs.shape[1] + 4 + 4))
 
     def run(self, limit: int, floor: int, width: int, is_spent: Callable[[], bool]) -> Found | None:
-        """Search for orders that cost less than a limit; return None if the time is up first.
-
-        Parameters
-        ----------
-        floor
-            What is known to be needed: a maximum of less counts as much.
-        width
-            How many down-sets of each size are kept.
-        """
+        """Search for orders that cost less than a limit; return None if the time is up first."""
         start = floor if self._is_peak else self._sum
         if start >= limit:
             return Found(None, None, limit, 0, 0)

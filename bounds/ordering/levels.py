@@ -180,17 +180,7 @@ def expand(
     s: Steps,
     counts: IntArray,
 ) -> int:
-    """Fill the next level with all down-sets that cost less than the limit; return how many.
-
-    Parameters
-    ----------
-    following
-        With room for as many as members of `level.ready`.
-    table
-        All -1, longer than twice that, a power of 2; on return likewise.
-    counts
-        To its first entry the number of steps is added.
-    """
+    """Fill the next level with all down-sets that cost less than the limit; return how many."""
     words = level.done.shape[1]
     size = 0
     for at in range(len(level.cost)):
@@ -242,13 +232,7 @@ def expand(
 
 
 def steps_of(part: Section, least: list[int]) -> Steps:
-    """Return a section's operators as the compiled search reads them.
-
-    Parameters
-    ----------
-    least
-        The least that each operator takes.
-    """
+    """Return a section's operators as the compiled search reads them."""
     count = len(part.operators)
     needs, others, sizes, overwritten, leaves = [], [], [], [], []
     read_start, feed_start, feeds = [0], [0], []
@@ -289,13 +273,7 @@ def as_words(sets: list[int], count: int) -> IntArray:
 
 
 def first_level(part: Section, steps: Steps, cost: int) -> Level:
-    """Return the level of the empty down-set.
-
-    Parameters
-    ----------
-    cost
-        What it costs: the least of all operators together, or what is known to be needed.
-    """
+    """Return the level of the empty down-set."""
     count, words = steps.needs.shape
     ready = [at for at in range(count) if not steps.needs[at].any()]
     live = part.base + sum(t.size for t in part.tensors if t.producer == EARLIER)

@@ -78,15 +78,7 @@ def least_memory(part: Section, is_spent: Callable[[], bool]) -> Cuts:
 def largest_least_memory(
     part: Section, known: list[int], floor: int, is_spent: Callable[[], bool]
 ) -> Cuts:
-    """Return the least memory, by cuts only for operators that may have the largest.
-
-    Parameters
-    ----------
-    known
-        The memory while each operator runs in some order: its least is no more.
-    floor
-        What is known to be needed: less than that is of no interest.
-    """
+    """Return the least memory, by cuts only for operators that may have the largest."""
     least = [least_while_running(part, v, {}) for v in range(len(part.operators))]
     prices = {}
     best = max(floor, *least)

@@ -120,13 +120,7 @@ def run_with_memory(
     settings: PotentialSettings = PotentialSettings(),
     **params: Any,
 ) -> None:
-    """Report the same bounds over the widths for which devices have memory.
-
-    Raises
-    ------
-    UnsupportedError
-        If the checker would take too long, or if no plan fits into memory, which is proven then.
-    """
+    """Report the same bounds over the widths for which devices have memory."""
     _report(instance, budget, progress, (classes, settings), with_memory=True)
 
 
@@ -198,15 +192,7 @@ class Factor(Protocol):
     """
 
     def least_by_class(self, own: Row, added: list[Row], place: int) -> Row:
-        """Return the least ticks for each class of the operator or of one of its inputs.
-
-        Parameters
-        ----------
-        own, added
-            Added for the operator's class, and for those of its inputs.
-        place
-            0 for the operator, and from 1 up for its inputs.
-        """
+        """Return the least ticks for each class of the operator or of one of its inputs."""
 
 
 class Passing:
@@ -390,15 +376,7 @@ def all_begins(
     settings: PotentialSettings = PotentialSettings(),
     entries: int = MOST_ENTRIES,
 ) -> list[list[int]]:
-    """Return the least width of each class of each operator.
-
-    Parameters
-    ----------
-    count
-        Of classes of an operator, at most; 0 for the most for which tables are small enough.
-    entries
-        Of the tables of all operators, at most; the fewest classes may have more.
-    """
+    """Return the least width of each class of each operator."""
     for choice in (count,) if count else settings.choices:
         begins = [
             class_begins(length, instance.graph.devices, choice)
@@ -422,14 +400,7 @@ def _class_entries(instance: SlicingInstance, begins: list[list[int]]) -> int:
 
 
 def class_begins(length: int, devices: int, count: int) -> list[int]:
-    """Return the least width of each class, ascending; the last class is the whole operator.
-
-    Parameters
-    ----------
-    count
-        Of classes, at most. If there are more widths, the least one has a class of its own, and the
-        others are divided evenly.
-    """
+    """Return the least width of each class, ascending; the last class is the whole operator."""
     least = -(-length // devices)
     if length - least < count:
         return list(range(least, length + 1))

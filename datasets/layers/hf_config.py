@@ -402,13 +402,7 @@ _EXPERTS, _NETWORK, _PROJECTIONS, _VECTORS = "experts", "network", "projections"
 
 
 def with_stored_sizes(model: Transformer, folder: Path) -> Transformer:
-    """Return the model with the bytes that the folder's files have, if it has any.
-
-    Raises
-    ------
-    InvalidInputError
-        If a file is no safetensors file, or tensors of a layer are missing.
-    """
+    """Return the model with the bytes that the folder's files have, if it has any."""
     files, missing = _files(folder)
     if missing and files:
         raise InvalidInputError(

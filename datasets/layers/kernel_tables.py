@@ -54,20 +54,7 @@ def with_measured_seconds(
     workload: Workload,
     tokens: tuple[int, int, int],
 ) -> tuple[LayerFacts, ...]:
-    """Return layers with their measured seconds on the devices that the workload names.
-
-    Parameters
-    ----------
-    ends
-        What stands before and behind the blocks.
-    tokens
-        Of a sequence, of a pass, and those of a pass that are scored.
-
-    Raises
-    ------
-    InvalidInputError
-        If the package is not installed, or its tables do not cover a layer on a device.
-    """
+    """Return layers with their measured seconds on the devices that the workload names."""
     is_full = workload.weight_bits in (0, 16) and not any(
         one.size < 2 * one.parameters for block in blocks for one in block.matrices
     )
@@ -162,13 +149,7 @@ def _product(table: Table, m: int, n: int, k: int, device: str) -> float:
 
 
 def interpolated(table: Table, at: Sequence[int], what: str) -> float:
-    """Return the value at a point within a grid, linear in the logarithms of all.
-
-    Raises
-    ------
-    InvalidInputError
-        If the point is outside, or a corner of its cell is in no table.
-    """
+    """Return the value at a point within a grid, linear in the logarithms of all."""
     corners: list[list[tuple[int, float]]] = []
     for axis, value in enumerate(at):
         marks = table.marks[axis]
@@ -195,13 +176,7 @@ def interpolated(table: Table, at: Sequence[int], what: str) -> float:
 
 @cache
 def load_tables(system: str) -> Mapping[str, Table]:
-    """Return the tables of a system: of products, and of attention in both phases.
-
-    Raises
-    ------
-    InvalidInputError
-        If the package is not installed, or has no tables of it.
-    """
+    """Return the tables of a system: of products, and of attention in both phases."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise InvalidInputError(

@@ -92,11 +92,6 @@ class Modules:
     def of(cls, entries: Sequence[str], field: str) -> "Modules":
         """Return what a list names.
 
-        Raises
-        ------
-        InvalidInputError
-            If there are too many patterns, or one is not understood.
-
         Examples
         --------
         >>> listed = Modules.of(["mlp.gate", "model.layers.*.self_attn"], "ignore")
@@ -176,15 +171,7 @@ class Quantisation:
     cache_bits: int = 0
 
     def storage(self, names: Sequence[str], role: str) -> Storage | None:
-        """Return how a module is stored; None for its full bits.
-
-        Parameters
-        ----------
-        names
-            Such as ``"model.layers.0.self_attn.q_proj"``, and older ones.
-        role
-            `LINEAR`, `EXPERT` or `SCORES`.
-        """
+        """Return how a module is stored; None for its full bits."""
         if any(map(self.kept.mean, names)):
             return None
         for rule in self.rules:
@@ -204,13 +191,7 @@ class Quantisation:
 
 
 def read_quantisation(document: Mapping[str, Any]) -> tuple[Quantisation, tuple[str, ...]]:
-    """Return what a `quantization_config` says, and its fields that are not used.
-
-    Raises
-    ------
-    InvalidInputError
-        If the method is unknown, or a field has a value that it cannot have.
-    """
+    """Return what a `quantization_config` says, and its fields that are not used."""
     fields = Fields(document, "quantization_config.")
     method = fields.text("quant_method", default="")
     if not method and (fields.flag("load_in_4bit") or fields.flag("load_in_8bit")):

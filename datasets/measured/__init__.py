@@ -157,20 +157,7 @@ class MeasuredModel:
 
 
 def read_model(content: bytes, name: str) -> MeasuredModel:
-    """Return the model in a file's text.
-
-    Parameters
-    ----------
-    name
-        Of the member, which errors name.
-
-    Raises
-    ------
-    InvalidInputError
-        If a field is missing, unknown or malformed, an operator that computes took no time, the
-        operators and the whole model do not take about as long (see `FACTOR`), parameters do not
-        fit into the device, or a text names a folder of somebody's machine.
-    """
+    """Return the model in a file's text."""
     with naming(name):
         document = json_object(content)
         check_format(document, TIMES_FORMAT)
@@ -330,13 +317,6 @@ def measured_models() -> tuple[str, ...]:
 
 def measured_model(name: str) -> MeasuredModel:
     """Return a model with the times of its operators.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is none of this name.
-    InvalidInputError
-        If its file is not as the format asks.
 
     Examples
     --------

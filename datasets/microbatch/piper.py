@@ -68,22 +68,6 @@ def plan(
 
     Of equals, they have the fewest GPUs and then the most replicas; and each stage has the degrees
     that are given first, and with them as many layers as it can have.
-
-    Parameters
-    ----------
-    first, others
-        Costs of all layers by the degrees that the first stage, and each other one, may have.
-    memory
-        Bytes of each GPU.
-    in_flight
-        Micro-batches in flight on each stage; 0 for as many as 1F1B has.
-    is_all
-        Whether all GPUs have to be used.
-
-    Raises
-    ------
-    InvalidInputError
-        If no stages fit.
     """
     layers = len(next(iter(first.values())).seconds)
     sums = {

@@ -108,13 +108,7 @@ OWN_DEVIATION = 0.05
 
 
 def measured(operators: Sequence[Operator], name: str) -> PipelineGraph:
-    """Return a graph with work and transfer times in nanoseconds; all parameters fit.
-
-    Parameters
-    ----------
-    name
-        Seeds all draws. As in `regal_style`, they come from `random.Random.random` alone.
-    """
+    """Return a graph with work and transfer times in nanoseconds; all parameters fit."""
     rng = random.Random(int.from_bytes(hashlib.sha256(name.encode()).digest()))
     factors: dict[tuple[str, int, int, int], float] = {}
     work = []

@@ -51,22 +51,7 @@ class StageModel:
 def split_model(
     path: Path, stages: Mapping[str, int], order: Sequence[int], dims: Mapping[str, int] = NO_DIMS
 ) -> list[StageModel]:
-    """Return a model for each stage that has operators, in the order in which data flows.
-
-    Parameters
-    ----------
-    stages
-        Stage of each operator by name, as `onnx_file.load` names them.
-    order
-        The stages such that data only flows forward.
-    dims
-        Sizes of dimensions that the model leaves open; see `onnx_file.load`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is no model, its weights are not there, or operators have no stage.
-    """
+    """Return a model for each stage that has operators, in the order in which data flows."""
     whole, _, _ = inferred_model(path, dims)
     for node, name in zip(whole.graph.node, unique_names(whole.graph), strict=True):
         node.name = name

@@ -74,12 +74,6 @@ def load_profile(path: str | Path) -> PipelineGraph:
 
     Sources that are called Input are left out, as PipeDream's planner does: their time is that of
     loading the minibatch, which the first stage has at hand. A note tells how much that was.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line is neither node nor edge, a field is missing or not a number, an id is repeated
-        or unknown, or edges form a cycle.
     """
     path = Path(path)
     content = read_bytes(path)
@@ -152,13 +146,7 @@ def _graph(
     kept: Sequence[int],
     notes: Sequence[str],
 ) -> PipelineGraph:
-    """Return the graph of the nodes that are kept.
-
-    Parameters
-    ----------
-    all_values
-        Shape (nodes, `FIELDS`), of all nodes.
-    """
+    """Return the graph of the nodes that are kept."""
     number = {v: at for at, v in enumerate(kept)}
     names = tuple(all_names[v] for v in kept)
     edges = [(number[u], number[w]) for u, w in all_edges if u in number]

@@ -88,14 +88,7 @@ class SheetOperator:
 
 
 def load_sheet(path: str | Path) -> PlacementGraph:
-    """Read a sheet as `sheet_graph` does.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is no Excel file (.xls), or the package that reads them is not installed, or the
-        sheet is not what it should be.
-    """
+    """Read a sheet as `sheet_graph` does."""
     path = Path(path)
     content = read_bytes(path, "a sheet")
     with naming(path):
@@ -128,11 +121,6 @@ def sheet_graph(values: Sequence[Sequence[Cell]]) -> PlacementGraph:
     Operators are numbered as they are listed, and called by their ids. A tick is the power of ten
     at which all times are integers. Consumers to which the transfers take the same times read one
     tensor, others tensors of their own. Transfers without times take none.
-
-    Raises
-    ------
-    InvalidInputError
-        If the rows are not what they should be.
     """
     return _graph(*read_rows(values))
 
@@ -192,11 +180,6 @@ def read_rows(values: Sequence[Sequence[Cell]]) -> tuple[list[SheetOperator], li
 
     The columns say how many devices there are. The table ends at the first row whose id is no
     number; of what follows, only comments in the first column are allowed.
-
-    Raises
-    ------
-    InvalidInputError
-        If a column is missing, or a cell is not what it should be.
     """
     header, rows = _table(values)
     devices = _number_of_devices(header)

@@ -124,13 +124,7 @@ class _Numbering:
             self.numbers[key] = at
 
     def edge(self, entry: Mapping[str, Any]) -> tuple[int, int]:
-        """Return the numbers of an edge's ends.
-
-        Raises
-        ------
-        InvalidInputError
-            If one is the id of no node.
-        """
+        """Return the numbers of an edge's ends."""
         found = []
         for field in ("sourceId", "destId"):
             key = entry.get(field)
@@ -148,13 +142,7 @@ class _Numbering:
 
 
 def _a_number(table: Mapping[str, Any], field: str) -> float:
-    """Return a field that has to be a number that is not negative.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is missing or anything else.
-    """
+    """Return a field that has to be a number that is not negative."""
     value: Any = table.get(field)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # Comparison is false for what is no number.

@@ -74,13 +74,7 @@ class GraphOrigin:
 def to_rows(
     graph: ComputationGraph, origin: GraphOrigin
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the rows of a graph, and its metadata.
-
-    Raises
-    ------
-    InvalidInputError
-        If an operator reads a tensor before it is written, or a tensor is no operator's.
-    """
+    """Return the rows of a graph, and its metadata."""
     rows, numbers = _rows(graph)
     metadata = {
         "format": FORMAT,
@@ -100,13 +94,7 @@ def to_rows(
 def from_rows(
     rows: Iterable[Sequence[Any]], metadata: Mapping[str, Any]
 ) -> tuple[ComputationGraph, GraphOrigin]:
-    """Return the graph of rows, each with a value of the right type for each of `COLUMNS`.
-
-    Raises
-    ------
-    InvalidInputError
-        If they do not describe a graph.
-    """
+    """Return the graph of rows, each with a value of the right type for each of `COLUMNS`."""
     tensors: list[Tensor] = []
     parameters: list[int] = []
     operators: list[Operator] = []
@@ -137,13 +125,7 @@ def from_rows(
 
 
 def check_metadata(metadata: Any) -> Mapping[str, Any]:
-    """Return the metadata of a graph, checked.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is of another format, or a field is missing or malformed.
-    """
+    """Return the metadata of a graph, checked."""
     if not isinstance(metadata, dict):
         raise InvalidInputError(f"the metadata is {quoted(metadata)}; expected an object.")
     found = metadata.get("format")
@@ -225,13 +207,7 @@ METADATA = b"boundmark"
 
 
 def to_parquet(graph: ComputationGraph, origin: GraphOrigin) -> bytes:
-    """Return a graph as the content of a Parquet file, the same for the same graph and origin.
-
-    Raises
-    ------
-    InvalidInputError
-        If an operator reads a tensor before it is written, or a tensor is no operator's.
-    """
+    """Return a graph as the content of a Parquet file, the same for the same graph and origin."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -371,14 +347,7 @@ def is_json(content: bytes) -> bool:
 
 
 def load_json(path: Path) -> ComputationGraph:
-    """Read a graph.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is not such JSON, of another version of the format, or does not describe a
-        graph.
-    """
+    """Read a graph."""
     return load_with_origin(path)[0]
 
 

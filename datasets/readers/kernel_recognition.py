@@ -248,19 +248,7 @@ class _Recognition:
     def _joined(
         self, anchor: int, ends: Collection[str], inner: Collection[str] = ()
     ) -> tuple[set[int], int, int] | None:
-        """Return the fewest operators around one that read one tensor twice and yield one.
-
-        Parameters
-        ----------
-        ends
-            Types of the operator that joins two tensors at the end.
-        inner
-            Types of which one is among the operators, if any are given.
-
-        Returns
-        -------
-        The operators, the tensor that enters, and the one that leaves; None if there are none.
-        """
+        """Return the fewest operators around one that read one tensor twice and yield one."""
         for entered in self._above(anchor):
             inside = self._below(entered)
             if anchor not in inside:

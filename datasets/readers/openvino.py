@@ -60,13 +60,7 @@ class Layer:
 
 
 def read_layers(root: Element) -> list[Layer]:
-    """Return the layers in the order of the file.
-
-    Raises
-    ------
-    InvalidInputError
-        If the root is no model, a field is missing, or a shape is open.
-    """
+    """Return the layers in the order of the file."""
     if root.tag != "net":
         raise InvalidInputError(
             f"the root is {quoted(root.tag)}; expected 'net', OpenVINO's model."
@@ -84,13 +78,7 @@ def read_layers(root: Element) -> list[Layer]:
 
 
 def read_edges(root: Element, layers: list[Layer]) -> dict[Port, Port]:
-    """Return for each input port that something is connected to the output port that it reads.
-
-    Raises
-    ------
-    InvalidInputError
-        If an edge names no port of a layer, or an input has two edges.
-    """
+    """Return for each input port that something is connected to the output port that it reads."""
     listed = root.find("edges")
     known = {layer.number: layer for layer in layers}
     found: dict[Port, Port] = {}
@@ -212,13 +200,7 @@ def weight_shape(layer: Layer, shape: Shape) -> Shape:
 
 
 def attributes(layer: Layer, inputs: Sequence[Shape], weights: Shape) -> dict[str, AttributeValue]:
-    """Return an operator's attributes, by ONNX's names.
-
-    Parameters
-    ----------
-    weights
-        Shape of the second input as `weight_shape` has it; empty if there is none.
-    """
+    """Return an operator's attributes, by ONNX's names."""
     kind = op_type(layer)
     if kind == "Gemm":
         return {"transB": 1}
@@ -234,13 +216,7 @@ def attributes(layer: Layer, inputs: Sequence[Shape], weights: Shape) -> dict[st
 def operations(
     layer: Layer, inputs: Sequence[Shape], outputs: Sequence[Shape], set_to: Mapping[str, object]
 ) -> int | None:
-    """Return the number of arithmetic operations; None if the type is unknown.
-
-    Raises
-    ------
-    InvalidInputError
-        If shapes are not what the operator asks for.
-    """
+    """Return the number of arithmetic operations; None if the type is unknown."""
     kind = op_type(layer)
     if kind in ("MatMul", "Gemm"):
         inner = inputs[0][-2 if _is_true(layer, "transpose_a") and len(inputs[0]) > 1 else -1]
@@ -543,11 +519,6 @@ def read_tree(path: Path) -> Element:
 
     A document type could define entities, whose expansion may be of any size, or name other files;
     it is refused, as is deep nesting.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is no XML, or has one of these.
     """
     content = read_bytes(path, "a model", LARGEST_FILE)
     with naming(path):

@@ -83,14 +83,7 @@ SMALL = 150
 
 
 def ratios(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return LB/UB of each bound of a random graph, where UB is the best verified cost.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `graph`, `nodes`, `k`, `method`, `is_certified` and `ratio`; one row per row with a
-        bound.
-    """
+    """Return LB/UB of each bound of a random graph, where UB is the best verified cost."""
     rows = with_k(rows[rows["dataset"] == DATASET])
     best = rows.groupby("instance_sha256")["objective"].min().astype("float64")
     claimed = rows["bound_claimed"].astype("float64").clip(lower=0)
@@ -169,13 +162,7 @@ def modules_of(instance: PlacementInstance) -> tuple[int, int]:
 
 
 def placements(rows: pd.DataFrame, modules: Mapping[str, tuple[int, int]]) -> pd.DataFrame:
-    """Return the best schedule of each instance, its gap, and how its model falls into modules.
-
-    Parameters
-    ----------
-    modules
-        By the instance's hash.
-    """
+    """Return the best schedule of each instance, its gap, and how its model falls into modules."""
     lines = []
     by_place = rows.assign(device=rows["device"].replace("", "its own"))
     for (cluster, name), found in by_place.groupby(["device", "instance"], dropna=False):

@@ -87,13 +87,7 @@ def _percent(cell: str) -> float:
 def random_graph_table(
     methods: pd.DataFrame, graphs: pd.DataFrame, printed: Sequence[float] = ()
 ) -> str:
-    """Return the means of each method, and how many graphs are solved.
-
-    Parameters
-    ----------
-    printed
-        What [MTPP24] has, by number of stages.
-    """
+    """Return the means of each method, and how many graphs are solved."""
     stages = [column for column in methods.columns if column.startswith("k = ")]
     solved = [str(int((graphs[k] == OPTIMAL).sum())) for k in stages]
     rows = [*methods.to_numpy().tolist()[:-1], ["proven optimal", "", *solved]]

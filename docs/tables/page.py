@@ -73,18 +73,7 @@ def by_stages(sizes: Iterable[int]) -> list[str]:
 
 
 def filled(page: str, made: Filling, path: Path) -> str:
-    """Return a page with its parts and the numbers of its sentences made anew.
-
-    Parameters
-    ----------
-    path
-        Of the page, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a part has no marks, or the page has no such sentence or several.
-    """
+    """Return a page with its parts and the numbers of its sentences made anew."""
     for name, text in made.parts.items():
         start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         before, _, rest = page.partition(start)
@@ -140,13 +129,7 @@ def word(number: int) -> str:
 
 
 def rows_of(page: str, head: str) -> dict[str, list[str]]:
-    """Return the rows of the table of a page whose heads begin so, by their first cell.
-
-    Parameters
-    ----------
-    page
-        Its path below the repository.
-    """
+    """Return the rows of the table of a page whose heads begin so, by their first cell."""
     _, _, text = (ROOT / page).read_text().partition(f"| {head} |")
     lines = text.partition("\n\n")[0].splitlines()[2:]
     cells = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
@@ -201,17 +184,7 @@ def results(
 def section_table(
     section: Section | None, title: str = "", only: Sequence[str] = (), *, details: bool = True
 ) -> str:
-    """Return a table of a report's section.
-
-    Parameters
-    ----------
-    title
-        How the table's begins.
-    only
-        Heads of the columns that the page has; all by default.
-    details
-        Whether cells have what is shown smaller beside their text.
-    """
+    """Return a table of a report's section."""
     assert section is not None
     table = next(one for one in section.tables if one.title.startswith(title))
     places = [table.columns.index(name) for name in only or table.columns]
@@ -247,13 +220,7 @@ def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def save(name: str, folders: Iterable[str]) -> None:
-    """Keep rows of folders beside those of other suites, and print a line for each folder.
-
-    Raises
-    ------
-    InvalidInputError
-        If the code of a run was that of no commit, so that nobody can run it again.
-    """
+    """Keep rows of folders beside those of other suites, and print a line for each folder."""
     path, kept = TABLES / f"{name}.csv", []
     for folder in folders:
         rows = newest_versions(results_in(folder))
@@ -282,13 +249,7 @@ def save(name: str, folders: Iterable[str]) -> None:
 
 
 def keep(name: str, folder: str, *tables: str) -> None:
-    """Put rows of a report's tables in the place of stored ones of their data set and group.
-
-    Parameters
-    ----------
-    name
-        Of a folder here: each of its files has the name of a table, and some of its columns.
-    """
+    """Put rows of a report's tables in the place of stored ones of their data set and group."""
     for one in tables:
         path = TABLES / name / f"{one}.csv"
         old = pd.read_csv(path)

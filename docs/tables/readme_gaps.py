@@ -21,14 +21,7 @@ COLOURS = {
 
 
 def solution_gaps(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per solution: its problem, its gap in percent, and whether it is the best.
-
-    Parameters
-    ----------
-    rows
-        Of a results folder, with columns `problem`, `instance_sha256`, `objective` and
-        `bound_certified`. Instances without a certified bound above zero are left out.
-    """
+    """Return one row per solution: its problem, its gap in percent, and whether it is the best."""
     by_instance = rows.groupby("instance_sha256")
     bound = by_instance["bound_certified"].transform("max")
     least = by_instance["objective"].transform("min")

@@ -82,18 +82,7 @@ def _reporting_virtual(rule: Rule) -> Callable[..., None]:
 def report(
     instance: LayersInstance, counts: Sequence[int], progress: Progress, virtual: int
 ) -> None:
-    """Report the assignment whose parts have these numbers of consecutive layers.
-
-    Parameters
-    ----------
-    virtual
-        Virtual stages that the rule knows: part j is on device j mod p of p.
-
-    Raises
-    ------
-    UnsupportedError
-        If it does not fit into memory, joined layers are apart, or devices have several parts.
-    """
+    """Report the assignment whose parts have these numbers of consecutive layers."""
     if instance.virtual_stages != virtual:
         raise UnsupportedError(
             f"virtual_stages is {instance.virtual_stages}, and the tool gives each device one run "
@@ -147,13 +136,7 @@ def vllm(instance: LayersInstance) -> list[int]:
 
 
 def filled(sizes: Sequence[int], limits: Sequence[int]) -> list[int]:
-    """Return how many layers go on each device, one after the other, as long as they fit.
-
-    Raises
-    ------
-    UnsupportedError
-        If layers are left.
-    """
+    """Return how many layers go on each device, one after the other, as long as they fit."""
     counts = [0] * len(limits)
     device, room = 0, limits[0]
     # The largest of each layer and those behind it, for which the first device keeps room.
@@ -223,13 +206,7 @@ def llama_cpp(instance: LayersInstance) -> list[int]:
 
 
 def equal(layers: int, stages: int) -> list[int]:
-    """Return equal counts.
-
-    Raises
-    ------
-    UnsupportedError
-        If layers do not divide by stages.
-    """
+    """Return equal counts."""
     if layers % stages or layers == 0:
         raise UnsupportedError(
             f"{layers} layers do not divide by {stages} stages, as the tool asks."
@@ -312,13 +289,7 @@ def torchtitan_interleaved(instance: LayersInstance) -> list[int]:
 
 
 def weighted(instance: LayersInstance, stages: int) -> list[int]:
-    """Return torchtitan's counts, for which embedding and output are a layer each.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are more stages than that.
-    """
+    """Return torchtitan's counts, for which embedding and output are a layer each."""
     layers = _repeated(instance)
     effective = layers + 2
     if stages > effective:

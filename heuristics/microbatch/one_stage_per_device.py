@@ -36,13 +36,7 @@ from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance
 
 
 def run_1f1b(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report 1F1B on a layout with one stage per device.
-
-    Raises
-    ------
-    UnsupportedError
-        If the layout has another form, or a micro-batch does not fit.
-    """
+    """Report 1F1B on a layout with one stage per device."""
     layout = instance.layout
     stages = find_stages(layout)
     require_one_stage_per_device(stages)
@@ -61,11 +55,6 @@ def run_1f1b_plus(
 
     If the period counts, the pattern is the one into which the middle of many micro-batches
     settles. Where memory is short, fewer micro-batches are in flight.
-
-    Raises
-    ------
-    UnsupportedError
-        If the other blocks are no chain of stages, one per device, or a micro-batch does not fit.
     """
     layout = instance.layout
     stages = find_stages_beside_distributed_blocks(layout)
@@ -88,13 +77,7 @@ def run_1f1b_plus(
 
 
 def find_stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, ...]:
-    """Return the stages of the blocks that run on one device.
-
-    Raises
-    ------
-    UnsupportedError
-        If all blocks are, or these are no chain of stages with a device each.
-    """
+    """Return the stages of the blocks that run on one device."""
     single = [i for i, block in enumerate(layout.blocks) if len(block.devices) == 1]
     if len(single) == len(layout.blocks):
         raise UnsupportedError(
@@ -112,13 +95,7 @@ def find_stages_beside_distributed_blocks(layout: BlockLayout) -> tuple[Stage, .
 
 
 def run_gpipe(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report GPipe on groups of as many micro-batches as fit, one group after the other.
-
-    Raises
-    ------
-    UnsupportedError
-        If the number of micro-batches is open, or one does not fit.
-    """
+    """Report GPipe on groups of as many micro-batches as fit, one group after the other."""
     if not instance.micro_batches:
         raise UnsupportedError(
             "GPipe ends with a flush and repeats nothing; expected a number of micro-batches."
@@ -167,11 +144,6 @@ def run_zb_h1(instance: MicrobatchInstance, budget: Budget, seed: int, progress:
     Stage s has as many micro-batches in flight between forward and backward block as in 1F1B, and
     computes the gradients of its weights s micro-batches later, so that all devices hold as much as
     the first one does in 1F1B. The delay is shorter where memory is short.
-
-    Raises
-    ------
-    UnsupportedError
-        If the layout has another form, or a micro-batch does not fit.
     """
     layout = instance.layout
     stages = find_stages(layout)

@@ -31,13 +31,7 @@ DeviceOrders: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 
 
 def find_earliest_starts(layout: BlockLayout, orders: DeviceOrders, micro_batches: int) -> IntArray:
-    """Return the earliest start times, shape (N, K), if each device keeps to its order.
-
-    Raises
-    ------
-    UnsupportedError
-        If devices would wait for each other for ever.
-    """
+    """Return the earliest start times, shape (N, K), if each device keeps to its order."""
     starts = np.zeros((micro_batches, layout.dag.nodes), dtype=np.int64)
     for job, start in earliest_starts(layout, _find_sequence(layout, orders)).items():
         starts[job] = start
@@ -109,13 +103,7 @@ class Pattern:
 
     @classmethod
     def aligned(cls, layout: BlockLayout, turns: Sequence[Sequence[tuple[int, int]]]) -> "Pattern":
-        """Return the pattern of some orders, lags shifted so that none exceeds its inputs'.
-
-        Raises
-        ------
-        UnsupportedError
-            If no shift of the devices' repetitions achieves that.
-        """
+        """Return the pattern of some orders, lags shifted so that none exceeds its inputs'."""
         lag = {block: value for order in turns for block, value in order}
         device = {block: number for number, order in enumerate(turns) for block, _ in order}
         shift = [0] * len(turns)
@@ -194,11 +182,6 @@ def repeating_schedule(layout: BlockLayout, pattern: Pattern) -> Schedule:
 
     It has as many micro-batches as a repetition needs; what comes before and after the first
     repetition is the same pattern, as far as there are micro-batches.
-
-    Raises
-    ------
-    UnsupportedError
-        If devices would wait for each other for ever.
     """
     period = shortest_period(layout, pattern)
     count, blocks = pattern.micro_batches, len(layout.blocks)
@@ -208,13 +191,7 @@ def repeating_schedule(layout: BlockLayout, pattern: Pattern) -> Schedule:
 
 
 def shortest_period(layout: BlockLayout, pattern: Pattern) -> int:
-    """Return the shortest integer period in which the pattern can be repeated.
-
-    Raises
-    ------
-    UnsupportedError
-        If there is none, since blocks wait for each other in a cycle.
-    """
+    """Return the shortest integer period in which the pattern can be repeated."""
     conditions = _in_repetition(layout, pattern)
     size = len(layout.blocks)
     periods = range(max(layout.loads), int(layout.durations.sum()))
@@ -292,13 +269,7 @@ def _earliest(conditions: _Conditions, period: int, size: int) -> IntArray | Non
 
 
 def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Progress) -> None:
-    """Report the schedule of a pattern, a repeating one unless the instance has micro-batches.
-
-    Raises
-    ------
-    UnsupportedError
-        If a device would hold more than its capacity.
-    """
+    """Report the schedule of a pattern, a repeating one unless the instance has micro-batches."""
     if instance.micro_batches:
         report_orders(instance, pattern.orders(instance.micro_batches), progress)
         return
@@ -307,13 +278,7 @@ def report_pattern(instance: MicrobatchInstance, pattern: Pattern, progress: Pro
 
 
 def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: Progress) -> None:
-    """Report the earliest schedule of the instance's micro-batches with these orders.
-
-    Raises
-    ------
-    UnsupportedError
-        If a device would hold more than its capacity, or wait for ever.
-    """
+    """Report the earliest schedule of the instance's micro-batches with these orders."""
     check_memory(instance, orders)
     starts = find_earliest_starts(instance.layout, orders, instance.micro_batches)
     progress.solution(Schedule(starts))
@@ -322,13 +287,7 @@ def report_orders(instance: MicrobatchInstance, orders: DeviceOrders, progress: 
 def report_best(
     instance: MicrobatchInstance, candidates: Sequence[DeviceOrders], progress: Progress
 ) -> None:
-    """Report the shortest schedule of those orders that fit into memory.
-
-    Raises
-    ------
-    UnsupportedError
-        If none fits, or devices would wait for ever.
-    """
+    """Report the shortest schedule of those orders that fit into memory."""
     fitting = [orders for orders in candidates if fits(instance, orders)]
     if not fitting:
         check_memory(instance, candidates[0])
@@ -338,13 +297,7 @@ def report_best(
 
 
 def check_memory(instance: MicrobatchInstance, orders: DeviceOrders) -> None:
-    """Refuse orders with which a device holds more than its capacity.
-
-    Raises
-    ------
-    UnsupportedError
-        If a device would.
-    """
+    """Refuse orders with which a device holds more than its capacity."""
     for device, order in enumerate(orders):
         peak = peak_memory(instance.layout, order)
         if peak > instance.capacity[device]:

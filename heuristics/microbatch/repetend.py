@@ -270,32 +270,6 @@ def search(
     share a device, then comes the next block. All conditions on start times are differences, so
     longest paths between blocks say which of them must come first, and whether any start times are
     left.
-
-    Parameters
-    ----------
-    order
-        The blocks, in the order in which they are decided.
-    wish
-        For each block the micro-batch that it tries first, or the one next to it that it may have;
-        the next ones are tried in the order of their distance.
-    path
-        Ticks from a block's start to another's along dependencies, NO_PATH if there is no path,
-        shape (K, K).
-    pairs, pairs_known
-        Pairs of blocks that share a device, shape (pairs, 2); the first ``pairs_known[p]`` of them
-        are among the first p blocks of `order`.
-    is_on
-        Whether a device runs a block, shape (D, K).
-    size
-        Micro-batches of the repetend: 0 and ``size - 1`` are among them.
-    most_steps
-        Decisions after which the search gives up.
-    member, starts
-        Receive the repetend, if there is one.
-
-    Returns
-    -------
-    REFUTED, FOUND or UNDECIDED.
     """
     nodes, decisions = len(order), len(order) + len(pairs) + 1
     longest = np.full((nodes, nodes), NO_PATH, dtype=np.int64)
@@ -475,14 +449,7 @@ class RepetendSearch:
         self._to_come = ticks_after / np.maximum(1, ticks_before + ticks_after)
 
     def find(self, size: int, period: int, steps: int) -> tuple[Verdict, TimedRepetend | None]:
-        """Search for a repetend of some micro-batches with a period, or a shorter one.
-
-        Parameters
-        ----------
-        steps
-            Decisions after which a search is given up. There are two, one that keeps what waits
-            for each other together, and one that spreads a micro-batch over the repetitions.
-        """
+        """Search for a repetend of some micro-batches with a period, or a shorter one."""
         count = len(self._layout.blocks)
         if max(self._layout.loads) > period:
             return "refuted", None

@@ -37,11 +37,6 @@ def run_interleaved(
 
     The published order goes through groups of D micro-batches; it is reported for a multiple of D
     micro-batches if it is shorter. The other order has one micro-batch per period.
-
-    Raises
-    ------
-    UnsupportedError
-        If the layout has another form, or a micro-batch does not fit.
     """
     layout = instance.layout
     chunks = find_interleaved_stages(layout)
@@ -57,13 +52,7 @@ def run_interleaved(
 
 
 def find_interleaved_stages(layout: BlockLayout) -> tuple[tuple[Stage, ...], ...]:
-    """Return the stages of each device, in the order in which data first reaches the devices.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are not several rounds of stages through the devices, always in the same order.
-    """
+    """Return the stages of each device, in the order in which data first reaches the devices."""
     stages = find_stages(layout)
     devices = list(dict.fromkeys(stage.device for stage in stages))
     rounds, rest = divmod(len(stages), len(devices))
@@ -169,11 +158,6 @@ def run_chimera(
     micro-batches of a pipeline, but a period has one micro-batch of each, as in [TESSEL24]. It is
     the shortest period, in slots, in which both pipelines find room if every block starts as soon
     as its device is free.
-
-    Raises
-    ------
-    UnsupportedError
-        If the layout has another form, or a micro-batch of each pipeline does not fit.
     """
     layout = instance.layout
     pipelines = find_opposite_pipelines(layout)
@@ -215,13 +199,7 @@ def _report(
 
 
 def find_opposite_pipelines(layout: BlockLayout) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
-    """Return the stages of two independent pipelines through the devices, in opposite directions.
-
-    Raises
-    ------
-    UnsupportedError
-        If the layout has another form.
-    """
+    """Return stages of two independent pipelines through the devices, in opposite directions."""
     parts = _components(layout)
     if len(parts) != 2:
         raise UnsupportedError(
@@ -302,22 +280,7 @@ def schedule_first_fit(
     leads: Sequence[int],
     limits: Mapping[int, tuple[int, int]],
 ) -> list[int] | None:
-    """Return a start slot for each block of micro-batch 0, or None if some block finds no room.
-
-    Parameters
-    ----------
-    sequences
-        Equally long sequences of blocks on one device each; in a sequence, each block waits for the
-        one before. The first blocks of all sequences are scheduled first, then the second ones.
-    slots
-        Duration of each block.
-    period
-        In slots.
-    leads
-        For each sequence, the slot before which it does not start.
-    limits
-        For some blocks, an earlier block and the number of periods within which to start after it.
-    """
+    """Return a start slot for each block of micro-batch 0, or None if some block finds no room."""
     busy = [[False] * period for _ in range(layout.devices)]
     starts = [0] * len(slots)
     ready = list(leads)

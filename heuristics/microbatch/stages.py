@@ -25,16 +25,6 @@ def merge_orders(
     as soon as it is the turn of a block that needs it. From then on, its devices begin nothing
     else. Other blocks start as early as the orders let them; if it is the turn of several on a
     device, backward blocks come first, then earlier micro-batches.
-
-    Parameters
-    ----------
-    parts
-        Orders of the blocks that run on one device; each of these blocks is in one part.
-
-    Raises
-    ------
-    UnsupportedError
-        If devices would wait for each other for ever.
     """
     simulation = _Simulation(layout, parts, micro_batches)
     now = 0
@@ -178,19 +168,7 @@ class Stage:
 
 
 def find_stages(layout: BlockLayout, among: Collection[int] | None = None) -> tuple[Stage, ...]:
-    """Return the stages in the order in which data flows forward.
-
-    Parameters
-    ----------
-    among
-        The blocks to look at; all of them by default.
-
-    Raises
-    ------
-    UnsupportedError
-        If a block has several devices, or the blocks are not one forward block, one backward block
-        in training, and perhaps one of kind weight for each stage.
-    """
+    """Return the stages in the order in which data flows forward."""
     chosen = set(range(len(layout.blocks)) if among is None else among)
     for i in sorted(chosen):
         block = layout.blocks[i]
@@ -231,13 +209,7 @@ def backward_blocks(stages: Sequence[Stage]) -> list[int]:
 
 
 def require_one_stage_per_device(stages: Sequence[Stage]) -> None:
-    """Refuse stages that share a device.
-
-    Raises
-    ------
-    UnsupportedError
-        If two stages do.
-    """
+    """Refuse stages that share a device."""
     devices = [stage.device for stage in stages]
     for device in devices:
         if devices.count(device) > 1:
@@ -247,13 +219,7 @@ def require_one_stage_per_device(stages: Sequence[Stage]) -> None:
 
 
 def count_fitting(instance: MicrobatchInstance, stage: Stage, most: int) -> int:
-    """Return how many forward blocks of a stage may run before the first backward block.
-
-    Raises
-    ------
-    UnsupportedError
-        If the device has no room for one.
-    """
+    """Return how many forward blocks of a stage may run before the first backward block."""
     capacity = instance.capacity[stage.device]
     for count in range(most, 0, -1):
         turns = [(i, 0) for i in (stage.backward, stage.weight) if i is not None]
@@ -272,11 +238,6 @@ def count_in_flight(
 
     There are fewer if memory or `limit` asks for it. The time that a micro-batch stays in a stage
     falls from the first stage to the last one, and so do the counts, in proportion.
-
-    Raises
-    ------
-    UnsupportedError
-        If a device has no room for one micro-batch.
     """
     size = len(stages)
     for first in range(min(size, limit or size), 0, -1):

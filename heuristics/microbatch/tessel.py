@@ -68,13 +68,7 @@ def search(
     instance: MicrobatchInstance, sizes: Iterable[int], budget: Budget, find: Find, *,
     lazy: bool,
 ) -> Iterator[Schedule]:  # fmt: skip
-    """Yield schedules, each with a shorter period or a shorter warm-up and cool-down.
-
-    Parameters
-    ----------
-    sizes
-        Numbers of micro-batches in a repetend, in the order in which they are tried.
-    """
+    """Yield schedules, each with a shorter period or a shorter warm-up and cool-down."""
     best = None
     for repetend in shorter_repetends(instance, sizes, budget):
         completion = complete(instance.layout, instance.capacity, repetend, find)
@@ -96,11 +90,6 @@ def shorter_repetends(
     for less than the best period, since most have none; then follows bisection (Section V). A
     number that was refuted is not asked again. When all numbers have had their first searches,
     those that are still undecided get longer ones.
-
-    Raises
-    ------
-    OutOfTimeError
-        If the budget is spent.
     """
     shortest = max(instance.layout.loads)
     best = int(instance.layout.durations.sum()) + 1

@@ -63,16 +63,6 @@ def finder(budget: Budget, seed: int, memory: str) -> Find:
 
     The function raises `OutOfTimeError` when the budget is spent, and `UnsupportedError` if a
     timeline would be too long to write down.
-
-    Parameters
-    ----------
-    memory
-        How Z3 is told what a device holds, ``"timeline"`` or ``"pairs"``, see `ENCODINGS`.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such encoding.
     """
     if memory not in ENCODINGS:
         raise InvalidInputError(f"memory is {memory!r}; expected {' or '.join(ENCODINGS)}.")

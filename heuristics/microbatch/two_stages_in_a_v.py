@@ -47,27 +47,14 @@ class _Place(NamedTuple):
 
 
 def run_zb_v(instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress) -> None:
-    """Report ZB-V.
-
-    Raises
-    ------
-    UnsupportedError
-        If the layout has another form, or memory is too small.
-    """
+    """Report ZB-V."""
     _report(instance, progress, zb_v_order, _zb_v_pattern)
 
 
 def run_dualpipe_v(
     instance: MicrobatchInstance, budget: Budget, seed: int, progress: Progress
 ) -> None:
-    """Report DualPipeV.
-
-    Raises
-    ------
-    UnsupportedError
-        If the layout has another form, memory is too small, or there are fewer micro-batches than
-        stages.
-    """
+    """Report DualPipeV."""
     count, stages = instance.micro_batches, 2 * instance.layout.devices
     if 0 < count < stages:
         raise UnsupportedError(
@@ -92,13 +79,7 @@ def _report(
 
 
 def find_places(layout: BlockLayout) -> list[_Place]:
-    """Return the place of each device, by the devices' numbers.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are not two stages per device in a V, or backward blocks are not split.
-    """
+    """Return the place of each device, by the devices' numbers."""
     stages = find_stages(layout)
     on = [stage.device for stage in stages]
     half = on[: layout.devices]

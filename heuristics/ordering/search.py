@@ -120,11 +120,6 @@ def _exchange(
     """Exchange two neighbouring runs of an order, unless one depends on the other.
 
     Return whether they were exchanged.
-
-    Parameters
-    ----------
-    position
-        Of each operator in the order; kept up to date.
     """
     for at in range(middle, end):
         v = order[at]
@@ -154,17 +149,6 @@ def anneal(
     """Exchange neighbouring runs of an order at random; return the least cost found.
 
     The cost is the sum over operators plus `peak_weight` times the peak.
-
-    Parameters
-    ----------
-    order
-        The current order, changed in place.
-    best
-        Overwritten with the cheapest order, if it costs less than the first one.
-    moves
-        Begin, middle and end of the runs for each step, shape (steps, 3).
-    allowed
-        By how much a step may raise the cost, shape (steps,).
     """
     position = np.empty(len(order), np.int64)
     for at in range(len(order)):
@@ -236,13 +220,7 @@ def run_reorder(
     evaluations: int,
     **params: Any,
 ) -> None:
-    """Report the simple methods' orders, then improve the best one by annealing.
-
-    Parameters
-    ----------
-    evaluations
-        Number of steps; 0 for as many as the budget allows. The cooling follows it or the clock.
-    """
+    """Report the simple methods' orders, then improve the best one by annealing."""
     best = OrderIncumbent(instance, progress)
     for order in constructed(instance):
         best.evaluate(order)

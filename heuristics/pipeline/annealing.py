@@ -128,14 +128,7 @@ def refine(
     generator: np.random.Generator,
     settings: AnnealingSettings = DEFAULTS,
 ) -> None:
-    """Improve the best partition until the evaluations are used up or the budget ends.
-
-    Parameters
-    ----------
-    evaluations
-        Orders segmented, and moves at `MOVES_PER_EVALUATION` each. The cooling follows their number
-        or, without one, the clock.
-    """
+    """Improve the best partition until the evaluations are used up or the budget ends."""
     effort = Effort(budget, evaluations)
     if not settings.suit(instance):
         while best.cost > 0 and not effort.is_spent():
@@ -179,11 +172,6 @@ def anneal_from(
     """Cool down once from a partition, whatever the best one is; `found` becomes the round's best.
 
     The graph must not be too large for the settings.
-
-    Parameters
-    ----------
-    hottest
-        Where the temperature begins, as a fraction of the initial one of a distant round.
     """
     effort = Effort(budget, evaluations)
     graph, state = kernel_graph(instance.graph), new_state(generator)
@@ -237,17 +225,7 @@ class _Annealer:
         return found
 
     def cool_down(self, found: RoundBest, heat: float, end: float) -> None:
-        """Anneal from a partition until a fraction of the effort is spent.
-
-        Parameters
-        ----------
-        found
-            Where the round starts; becomes the best partition of the round.
-        heat
-            Initial temperature, in units of the best cost of the round.
-        end
-            The fraction of the effort, 1.0 for all.
-        """
+        """Anneal from a partition until a fraction of the effort is spent."""
         walk, before = walk_from(self.instance, found.stages), self.best.cost
         cooling = final_temperature(self.instance) / heat
         spent = begun = self.effort.spent()

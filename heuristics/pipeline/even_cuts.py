@@ -57,15 +57,6 @@ def even_ends(work: IntArray, k: int) -> IntArray:
     """Cut a sequence into at most k runs so that the largest sum is smallest.
 
     Each run is as long as the least possible largest sum allows, which bisection finds.
-
-    Parameters
-    ----------
-    work
-        Non-negative integers, shape (n,).
-
-    Returns
-    -------
-    The position after the last entry of each run, ascending; fewer than k if fewer suffice.
     """
     total = np.cumsum(work)
     sums = range(max(int(work.max()), -(-int(total[-1]) // k)), int(total[-1]))

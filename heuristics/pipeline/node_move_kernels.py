@@ -231,21 +231,7 @@ def _move_second(
     where: float,
     luck: float,
 ) -> int:
-    """Move another node out of the stage that a node has entered, if the pair is accepted.
-
-    Parameters
-    ----------
-    at
-        The stage that the node came from.
-    before
-        Excess of both stages before it moved.
-    which, where, luck
-        Numbers from U(0, 1): they choose the other node and its new stage, and decide.
-
-    Returns
-    -------
-    The other node's new stage, -1 if it stays.
-    """
+    """Move another node out of the stage that a node has entered, if the pair is accepted."""
     stages, cache, to = walk.stages, graph.cache, walk.stages[node]
     other = _next_in(stages, to, int(which * len(stages)), node)
     if other < 0:
@@ -319,10 +305,6 @@ def _gather(
     """Collect a node and all that depends on it in its stage, consumers before producers.
 
     With producers as `others`, collect all that the node depends on, producers first.
-
-    Returns
-    -------
-    Their number, 0 if there are too many.
     """
     count, depth = 0, 1
     group.path[0], group.edges[0], group.seen[node] = node, start[node], stamp
@@ -393,22 +375,6 @@ def anneal(
 
     The objective is the sum over stages of their excess over a level a little below the best cost.
     The bottleneck stage alone would be a poor guide: most moves do not touch it.
-
-    Parameters
-    ----------
-    state
-        Of the random numbers; updated.
-    temperature, margin
-        In units of the best cost: the scale of the increases that are accepted, and how far the
-        level lies below the best cost.
-    best
-        Cost of the best partition so far.
-    best_stages
-        Overwritten when a better partition is found, shape (n,).
-
-    Returns
-    -------
-    The cost of the best partition, the one in `best_stages` if it is below `best`.
     """
     stages, cache = walk.stages, graph.cache
     nodes, last = len(stages), len(walk.costs) - 1

@@ -37,11 +37,6 @@ def fewest_open_order(graph: PipelineGraph, transfers: IntArray | None = None) -
 
     Of several such nodes, it takes the one that became executable last, so that a chain once begun
     goes on.
-
-    Parameters
-    ----------
-    transfers
-        Transfers that replace the graph's own, shape (n,).
     """
     dag = graph.dag
     nodes, transfer = dag.nodes, (graph.transfer if transfers is None else transfers).tolist()

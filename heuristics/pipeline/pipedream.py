@@ -71,16 +71,7 @@ def _fewest_stages(
 
 @compiled([_ROW(INTEGERS, INTEGERS, types.int64)])
 def best_relayed_segmentation(work: IntArray, crossing: IntArray, k: int) -> IntArray:
-    """Return the ends of the best segmentation into at most k stages that relay their data.
-
-    Parameters
-    ----------
-    work
-        Work of each position, shape (n,).
-    crossing
-        Cost of the data that crosses the cut before each position, shape (n + 1,); 0 at both ends.
-        A stage costs the greater of its work and of its two cuts.
-    """
+    """Return the ends of the best segmentation into at most k stages that relay their data."""
     nodes = len(work)
     cuts = crossing.copy()
     work_before = np.zeros(nodes + 1, np.int64)

@@ -40,18 +40,6 @@ def segment_order(
     """Cut the order into at most k stages so that the bottleneck stage is as cheap as possible.
 
     Exact.
-
-    Parameters
-    ----------
-    order
-        The nodes in a topological order, shape (n,).
-    largest_table
-        Entries of a table of (n + 1) k costs, at most, of 8 bytes each. Where it would be larger,
-        thresholds are bisected in memory O(n + m), which takes longer and finds the same.
-
-    Returns
-    -------
-    The cost of the bottleneck stage, and the position after the last node of each stage, ascending.
     """
     k = min(instance.k, instance.nodes)
     graph = kernel_graph(instance.graph)

@@ -86,15 +86,7 @@ def _run(
     tries: int,
     improve: bool,
 ) -> None:
-    """Report the best of several partitions, each repaired, and better ones near it.
-
-    Parameters
-    ----------
-    tries
-        Partitions, each with a seed of its own and the imbalances in turn.
-    improve
-        Whether to search near the best one under the true objective.
-    """
+    """Report the best of several partitions, each repaired, and better ones near it."""
     best: Incumbent[Partition] = Incumbent(progress)
     generator = np.random.default_rng(seed)
     k = min(instance.k, instance.nodes)
@@ -126,11 +118,6 @@ def repairs(dag: Dag, parts: IntArray) -> Iterator[IntArray]:
     The parts are numbered by the mean position of their nodes in topological order. In the first
     of the results edges may lead back to earlier stages: it is for a topological order that keeps
     to it as far as it can. In the others, none does.
-
-    Parameters
-    ----------
-    parts
-        The part of each node, shape (n,).
 
     Examples
     --------

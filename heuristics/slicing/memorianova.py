@@ -101,13 +101,7 @@ def run_geneflow(
     generations: int,
     **params: Any,
 ) -> None:
-    """Report the best plan of each generation that improves on the incumbent.
-
-    Raises
-    ------
-    UnsupportedError
-        If no generation has a plan that fits into memory.
-    """
+    """Report the best plan of each generation that improves on the incumbent."""
     best = PlanIncumbent(instance, progress)
     if instance.graph.devices == 1:
         best.require(divided(instance, np.array([0.0, 1.0])), "the model")
@@ -135,13 +129,7 @@ def run_memorianova(
     generations: int,
     **params: Any,
 ) -> None:
-    """Report the plans of `geneflow` for the operators in the order that `btsearch` found.
-
-    Raises
-    ------
-    UnsupportedError
-        If no generation has a plan that fits into memory.
-    """
+    """Report the plans of `geneflow` for the operators in the order that `btsearch` found."""
     # Part of the time for the order, at most.
     order = least_memory_order(instance.graph, budget.part(0.3))
     ordered = replace(instance, graph=instance.graph.in_order(order.tolist()))

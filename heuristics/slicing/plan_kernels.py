@@ -174,20 +174,7 @@ def excess_between(
     held: IntArray,
     excess: IntArray,
 ) -> int:
-    """Compute by how many bytes devices exceed their memory while some operators run.
-
-    Parameters
-    ----------
-    first, last
-        The operators, both included.
-    gone
-        How many outputs are freed before the first of them runs.
-    held
-        Bytes of outputs on each device before each operator runs, shape (N + 1, n): of the first
-        it is given, for those behind it is computed.
-    excess
-        Bytes of each operator, shape (N,), computed; their sum is returned.
-    """
+    """Compute by how many bytes devices exceed their memory while some operators run."""
     devices = net.capacity.size
     total = np.int64(0)
     for operator in range(first, last + 1):
@@ -346,15 +333,6 @@ def anneal(
     """Replace vectors by the best ones that annealing finds and that fit into memory.
 
     If none fit, replace them by those with the least cost and penalty.
-
-    Parameters
-    ----------
-    patterns
-        Fractions at which operators may be divided, shape (q, n + 1).
-    hot, cold
-        Temperature at the first and the last step, in ticks.
-    penalty
-        Ticks for each byte beyond the memory; 0 if all plans fit.
     """
     np.random.seed(seed)
     operators = net.length.size
@@ -433,12 +411,6 @@ class PlanIncumbent(Incumbent[SlicingPlan]):
         return True
 
     def require(self, vectors: IntArray, what: str) -> None:
-        """Offer a plan that has to fit into memory.
-
-        Raises
-        ------
-        UnsupportedError
-            If it does not fit into memory.
-        """
+        """Offer a plan that has to fit into memory."""
         if not self.evaluate(vectors):
             raise UnsupportedError(f"{what} does not fit into the devices' memory.")

@@ -150,25 +150,13 @@ class Device:
 
 
 def check_positive(value: float, field: str) -> None:
-    """Refuse a number that is not positive.
-
-    Raises
-    ------
-    InvalidInputError
-        If the value is zero, negative, infinite or NaN.
-    """
+    """Refuse a number that is not positive."""
     if not (math.isfinite(value) and value > 0):
         raise InvalidInputError(f"{field} is {value:g}; expected a positive number.")
 
 
 def check_non_negative(value: float, field: str) -> None:
-    """Refuse a negative number.
-
-    Raises
-    ------
-    InvalidInputError
-        If the value is negative, infinite or NaN.
-    """
+    """Refuse a negative number."""
     if not (math.isfinite(value) and value >= 0):
         raise InvalidInputError(f"{field} is {value:g}; expected zero or a positive number.")
 
@@ -278,28 +266,7 @@ def substitutes(hardware: Device | Cluster, dtype: str) -> tuple[str, ...]:
 def close_to_full_mesh(
     bandwidth: FloatArray, latency: FloatArray, names: Sequence[str]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return bandwidths and latencies for all ordered pairs of d devices.
-
-    Parameters
-    ----------
-    bandwidth
-        Of the links, from row to column, shape (d, d); 0 where there is none.
-    latency
-        Of the links, shape (d, d); ignored where there is none.
-    names
-        Of the devices, for the error.
-
-    Returns
-    -------
-    tuple
-        Both matrices with all pairs; between a device and itself, the bandwidth is infinite and
-        the latency 0.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no path from some device to some other one.
-    """
+    """Return bandwidths and latencies for all ordered pairs of d devices."""
     is_linked = bandwidth > 0
     np.fill_diagonal(is_linked, True)
     direct = np.where(is_linked, bandwidth, 0.0)

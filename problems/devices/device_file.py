@@ -60,13 +60,7 @@ def spellings(field: str, units: Units) -> list[str]:
 
 
 def find_key(table: Mapping[str, Any], field: str, units: Units) -> str:
-    """Return the one key of a table that gives this field, in whatever unit.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is missing, has no unit, or is given in two units.
-    """
+    """Return the one key of a table that gives this field, in whatever unit."""
     without_unit, *possible = spellings(field, units)
     given = [key for key in possible if key in table]
     if len(given) == 1 and without_unit not in table:
@@ -83,13 +77,7 @@ MOST_DIGITS = 300
 
 
 def number(value: Any, key: str, *, may_be_zero: bool = False) -> Fraction:
-    """Return a number of a TOML file without rounding it.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no number, or not in range.
-    """
+    """Return a number of a TOML file without rounding it."""
     if type(value) is not int and not isinstance(value, Decimal):
         raise InvalidInputError(f"{key} is {quoted(value)}; expected a number.")
     # An exact fraction of more would fill the memory.
@@ -112,11 +100,6 @@ def quantity(
 
     The decimal number is multiplied by its unit exactly, so that it is rounded only once when it
     becomes a floating-point number.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is missing, has no unit, or is no number in its range.
     """
     key = find_key(table, field, units)
     value = number(table[key], key, may_be_zero=may_be_zero)
@@ -143,13 +126,7 @@ ALIAS = re.compile(r"\w[\w.+-]*")
 
 
 def read_document(path: Path) -> Mapping[str, Any]:
-    """Parse a file; decimal fractions stay exact.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not TOML, or has other tables than ``devices`` and ``clusters``.
-    """
+    """Parse a file; decimal fractions stay exact."""
     content = read_bytes(path, "devices or clusters", LARGEST_TOML)
     with naming(path):
         document = toml_table(content, _decimal)
@@ -166,13 +143,7 @@ def _decimal(text: str) -> Decimal | str:
 
 
 def read_devices(document: Mapping[str, Any]) -> dict[str, Device]:
-    """Return the devices of a document by name.
-
-    Raises
-    ------
-    InvalidInputError
-        If one has an unknown field, lacks one, or a value is out of range or has no unit.
-    """
+    """Return the devices of a document by name."""
     with naming("devices"):
         tables = as_table(document.get("devices", {}))
     devices = {}
@@ -183,19 +154,7 @@ def read_devices(document: Mapping[str, Any]) -> dict[str, Device]:
 
 
 def read_clusters(document: Mapping[str, Any], devices: Mapping[str, Device]) -> dict[str, Cluster]:
-    """Return the clusters of a document by name.
-
-    Parameters
-    ----------
-    devices
-        All that a cluster may consist of, by name.
-
-    Raises
-    ------
-    InvalidInputError
-        If one has an unknown field, lacks one, names an unknown device, or its links do not
-        connect all of its devices both ways.
-    """
+    """Return the clusters of a document by name."""
     with naming("clusters"):
         tables = as_table(document.get("clusters", {}))
     called = by_spelling(devices)
@@ -271,13 +230,7 @@ def _cluster(
 
 
 def as_table(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a table.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not.
-    """
+    """Return the value if it is a table."""
     if not isinstance(value, Mapping):
         raise InvalidInputError(f"found {value!r}; expected a table.")
     return value
@@ -294,26 +247,14 @@ def check_fields(table: Mapping[str, Any], known: Collection[str]) -> None:
 
 
 def required(table: Mapping[str, Any], field: str, what: str) -> Any:
-    """Return a field's value.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is missing.
-    """
+    """Return a field's value."""
     if field not in table:
         raise InvalidInputError(f"{field} is missing; expected {what}.")
     return table[field]
 
 
 def required_text(table: Mapping[str, Any], field: str, what: str) -> str:
-    """Return a field's value if it is a text that is not empty.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is missing, empty or no text.
-    """
+    """Return a field's value if it is a text that is not empty."""
     value = required(table, field, what)
     if not isinstance(value, str) or not value.strip():
         raise InvalidInputError(f"{field} is {value!r}; expected {what}.")
@@ -321,13 +262,7 @@ def required_text(table: Mapping[str, Any], field: str, what: str) -> str:
 
 
 def optional_flag(table: Mapping[str, Any], field: str) -> bool:
-    """Return a field's value, or false if it is missing.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is neither true nor false.
-    """
+    """Return a field's value, or false if it is missing."""
     value = table.get(field, False)
     if type(value) is not bool:
         raise InvalidInputError(f"{field} is {value!r}; expected true or false.")
@@ -339,13 +274,7 @@ NO_LINK = "-"
 
 
 def read_link(table: Mapping[str, Any], source: str) -> Link:
-    """Return the link with a table's bandwidth and latency.
-
-    Raises
-    ------
-    InvalidInputError
-        If one of them is missing, has no unit, or is out of range.
-    """
+    """Return the link with a table's bandwidth and latency."""
     return Link(
         bandwidth=float(quantity(table, "bandwidth", BANDWIDTH)),
         latency=float(quantity(table, "latency", DURATION, may_be_zero=True)),
@@ -356,13 +285,7 @@ def read_link(table: Mapping[str, Any], source: str) -> Link:
 def read_links(
     cluster: Mapping[str, Any], members: Sequence[str], source: str
 ) -> dict[tuple[str, str], Link]:
-    """Return a cluster's links by sender and receiver.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are neither links nor a matrix, or both, or one of them is not in the format.
-    """
+    """Return a cluster's links by sender and receiver."""
     has_matrix = any(key in cluster for key in spellings("bandwidth", BANDWIDTH))
     if has_matrix == ("links" in cluster):
         found = "both are given" if has_matrix else "found neither"

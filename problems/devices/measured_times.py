@@ -63,18 +63,7 @@ class Times(NamedTuple):
 
 
 def load_times(path: Path, find: Callable[[str], Device | Cluster]) -> Device:
-    """Read measured times as a device.
-
-    Parameters
-    ----------
-    find
-        Returns a device by name.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file does not hold times, or no device whose link and memory to use.
-    """
+    """Read measured times as a device."""
     times = _read(path)
     with naming(path):
         try:
@@ -91,13 +80,6 @@ def with_times(cluster: Cluster, member: str, path: Path) -> Cluster:
     """Return the cluster with one device that takes the times in a file, under another name.
 
     Memory and links stay as they are.
-
-    Raises
-    ------
-    UnknownNameError
-        If the cluster has no such member.
-    InvalidInputError
-        If the file does not hold times.
     """
     known = dict(zip(cluster.members, cluster.devices, strict=True))
     own = find_named(f"device (of cluster {cluster.name})", member, known)

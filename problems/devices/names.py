@@ -39,11 +39,6 @@ def by_spelling(devices: Mapping[str, Device]) -> dict[str, Device]:
 
     Names go before aliases, and aliases before names without their first words, such as
     ``nvidia-rtx-``; these have to mean a single device.
-
-    Raises
-    ------
-    InvalidInputError
-        If an alias means two devices.
     """
     called = {squeezed(name): device for name, device in reversed([*devices.items()])}
     for device in devices.values():
@@ -79,13 +74,7 @@ def short_names(name: str) -> Iterator[str]:
 
 
 def device_called(text: str, called: Mapping[str, Device]) -> Device | None:
-    """Return the device that a text names, perhaps with another size of memory; None if none.
-
-    Parameters
-    ----------
-    called
-        What `by_spelling` returns.
-    """
+    """Return the device that a text names, perhaps with another size of memory; None if none."""
     key = squeezed(text)
     if key in called:
         return called[key]
@@ -100,11 +89,6 @@ def device_called(text: str, called: Mapping[str, Device]) -> Device | None:
 
 def memory_left(text: str) -> tuple[str, int | None]:
     """Return a device's name, and the bytes of memory that a user says are left on it.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is less than a byte.
 
     Examples
     --------

@@ -105,18 +105,7 @@ def read_fleet(text: str, tensor_parallel: int = 1) -> Fleet:
 
 
 def of_cluster(cluster: Cluster, tensor_parallel: int = 1) -> Fleet:
-    """Return the devices of a cluster; those with equal links to all others are of one type.
-
-    Parameters
-    ----------
-    tensor_parallel
-        How many members in a row become one that splits layers among them.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are too many members, or they do not make groups of equal ones.
-    """
+    """Return the devices of a cluster; those with equal links to all others are of one type."""
     count = len(cluster.members)
     _check_number(count)
     if count % tensor_parallel:

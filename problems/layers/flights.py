@@ -62,11 +62,6 @@ def interleaved_peak(held: Sequence[int], rank: int, ranks: int, micro_batches: 
     forward steps, and goes on with one forward and one backward step in turn. Forward step i is of
     virtual stage (i / p) mod v, backward steps go through these from the last to the first. As p v
     steps of either kind hold and release the same, that many turns show all that there is.
-
-    Parameters
-    ----------
-    held
-        Bytes that each of the device's virtual stages holds for a micro-batch.
     """
     virtual = len(held)
     steps = virtual * micro_batches

@@ -235,11 +235,6 @@ class GraphLayers(LayerModel):
 
         Operators whose names have none are in the last layer that they read something of; before
         the first one and behind the last one, they are a layer each.
-
-        Raises
-        ------
-        InvalidInputError
-            If the pattern is none or finds nothing, or layers do not run one after another.
         """
         graph = self.graph
         try:

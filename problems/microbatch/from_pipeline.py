@@ -31,19 +31,6 @@ def layout_of(
     A forward block takes what the partition's objective says of the stage, f(S), scaled such that
     the slowest one takes `ticks`, and rounded up. It needs the results of all stages that its
     operations read; backward blocks wait the other way round, and for the forward block.
-
-    Parameters
-    ----------
-    backward
-        Duration of a backward block divided by that of the forward block; 0 for inference. 3 is
-        common with recomputation ([TESSEL24], Section VI-B).
-    activation
-        Memory that a forward block allocates and the backward block releases.
-
-    Raises
-    ------
-    InvalidInputError
-        If the partition does not fit the instance, or a number is out of range.
     """
     if backward < 0:
         raise InvalidInputError(f"backward is {backward}; expected a ratio of at least 0.")

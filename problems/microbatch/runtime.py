@@ -213,16 +213,6 @@ def simulate(layout: BlockLayout, program: Program, transfer: Sequence[int]) -> 
     A transfer begins when both ends have come to it, have finished their transfers before, and the
     tensor is there. In a blocking program, both devices are occupied until it is over; otherwise it
     runs beside their blocks.
-
-    Parameters
-    ----------
-    transfer
-        Ticks to move the result of each block to one device, shape (K,).
-
-    Raises
-    ------
-    InvalidInputError
-        If devices wait for each other for ever.
     """
     machine = _Machine(layout, program, transfer)
     while any(machine.advance(device) for device in range(layout.devices)):

@@ -233,13 +233,7 @@ Job: TypeAlias = tuple[int, int]
 
 
 def earliest_starts(layout: BlockLayout, jobs: Iterable[Job]) -> dict[Job, int]:
-    """Return the earliest start of each job if the devices take up the jobs in this sequence.
-
-    Parameters
-    ----------
-    jobs
-        A block comes after those that it waits for; those that are left out are done at time 0.
-    """
+    """Return the earliest start of each job if the devices take up the jobs in this sequence."""
     producers = [layout.dag.producers_of(i).tolist() for i in range(layout.dag.nodes)]
     starts: dict[Job, int] = {}
     ends: dict[Job, int] = {}
@@ -274,21 +268,7 @@ MOST_STEPS = 2**26
 
 
 def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArray) -> None:
-    """Check the start times of some micro-batches.
-
-    Parameters
-    ----------
-    capacity
-        Memory of each device.
-    starts
-        Start of each block of each micro-batch, shape (N, K).
-
-    Raises
-    ------
-    InvalidInputError
-        If a block starts before 0 or before what it waits for is done, if a device would run two
-        blocks at a time, or if it would hold more than its capacity.
-    """
+    """Check the start times of some micro-batches."""
     blocks = layout.blocks
     if starts.ndim != 2 or starts.shape[1] != len(blocks):
         raise InvalidInputError(
@@ -334,13 +314,7 @@ def check_schedule(layout: BlockLayout, capacity: Sequence[int], starts: IntArra
 
 
 def check_for_every_count(layout: BlockLayout, capacity: Sequence[int], schedule: Schedule) -> None:
-    """Check a schedule with a repetend for its own number of micro-batches and any larger one.
-
-    Raises
-    ------
-    InvalidInputError
-        If it breaks a constraint for some number, or is so long that too many numbers decide.
-    """
+    """Check a schedule with a repetend for its own number of micro-batches and any larger one."""
     counts = counts_that_decide(layout, schedule)
     each = 1 + len(layout.blocks) + layout.dag.edges + 3 * sum(map(len, layout.on_device))
     # `len` knows no range beyond 64 bits.

@@ -80,13 +80,7 @@ NAMING = Naming(names=lambda instance: instance.graph.names, rename=_renamed)
 
 
 def check_order(graph: OrderingGraph, order: Sequence[int]) -> None:
-    """Check that an order is a topological order of all operators.
-
-    Raises
-    ------
-    InvalidInputError
-        If not.
-    """
+    """Check that an order is a topological order of all operators."""
     if sorted(order) != list(range(graph.nodes)):
         raise InvalidInputError(
             f"the order is not one of the operators 0 to {graph.nodes - 1}, each once."
@@ -111,18 +105,6 @@ def memory_while_running(
     While an operator runs, there are the tensors that were there before it (written, or inputs of
     the model, and still to be read, or kept), all that it writes, and its workspace. If it is the
     last to read a tensor that it can overwrite, its output takes the place of that tensor.
-
-    Parameters
-    ----------
-    workspace
-        Memory that each operator takes beside tensors, shape (n,).
-    overwrites
-        The tensors that each operator overwrites if it is the last to read them.
-
-    Raises
-    ------
-    InvalidInputError
-        If the order is not a topological order of all operators.
     """
     check_order(graph, order)
     size, extra = graph.size.tolist(), workspace.tolist()
@@ -171,13 +153,7 @@ class Taken(NamedTuple):
 
 
 def memory_parts(instance: "OrderingInstance", solution: ExecutionOrder) -> list[Taken]:
-    """Return the parts of the memory while each operator runs, first to last.
-
-    Raises
-    ------
-    InvalidInputError
-        If the order is not a topological order of all operators.
-    """
+    """Return the parts of the memory while each operator runs, first to last."""
     graph, order = instance.graph, solution.order.tolist()
     taken = memory_while_running(graph, instance.workspace, instance.overwrites, order)
     position = {node: at for at, node in enumerate(order)}

@@ -27,22 +27,7 @@ from boundmark.problems.ticks import LARGEST_TOTAL, NANOSECONDS, to_nanoseconds
 
 
 def with_costs(graph: ComputationGraph, device: Device, link: Link) -> PipelineGraph:
-    """Return the graph with its costs in nanoseconds, each rounded once.
-
-    Parameters
-    ----------
-    device
-        Kind of all stages' devices. Parameters that its memory has no room for are streamed.
-    link
-        Over which tensors enter and leave a stage, and parameters are streamed. An output that no
-        operation reads is transferred nowhere.
-
-    Raises
-    ------
-    InvalidInputError
-        If the device has no peak rate for the graph's dtype, or a gradient does not say what it is
-        the gradient of.
-    """
+    """Return the graph with its costs in nanoseconds, each rounded once."""
     has_consumers = np.diff(graph.dag.consumer_start) > 0
     transfer = transfer_seconds(graph.output_bytes, link)
     with naming(f"device {device.name!r}"):
@@ -101,13 +86,7 @@ def pipeline_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Pipel
 
 
 def stage_hardware(hardware: Device | Cluster) -> tuple[Device, Link]:
-    """Return the device that every stage has, and the link between any two of them.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are several kinds of devices or links, or no link.
-    """
+    """Return the device that every stage has, and the link between any two of them."""
     if isinstance(hardware, Device):
         if hardware.link is None:
             raise InvalidInputError(
@@ -180,11 +159,6 @@ def _homes_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
 
     One of the backward pass that has no such colour and reads nothing runs with the last node of
     the forward pass, which is the loss.
-
-    Raises
-    ------
-    InvalidInputError
-        If no node of the forward pass has the colour of one of the backward pass.
     """
     order = source.dag.topological_order.tolist()
     first: dict[int, int] = {}
@@ -209,13 +183,7 @@ def _homes_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
 
 
 def _gradients_by_colour(source: MeasuredGraph, groups: IntArray) -> IntArray:
-    """Return the transfer of the gradient of each node's output: the largest that comes back.
-
-    Parameters
-    ----------
-    groups
-        Of each node, that of the node which it runs with.
-    """
+    """Return the transfer of the gradient of each node's output: the largest that comes back."""
     most: dict[int, int] = {}
     for u, w in source.dag.edge_pairs().tolist():
         if source.backward[u] and source.backward[w] and groups[u] != groups[w]:
@@ -252,11 +220,6 @@ def homes_of(graph: ComputationGraph) -> IntArray | None:
     with `Softmax`. If there is none, it runs with the last operator of its module that takes time,
     or of the innermost module around it that has any; else with the last of all. Operators of the
     forward pass run with themselves.
-
-    Raises
-    ------
-    InvalidInputError
-        If all operators compute gradients, or one does whose name does not say so.
     """
     parts = [name.split("/") for name in graph.names]
     of_backward = [GRADIENT in part[:-1] for part in parts]
@@ -306,15 +269,6 @@ def folded(
 
     What a node hands on passes twice, forward and as a gradient. If its readers are in several
     other stages, several gradients come back; one of them is counted in its own stage.
-
-    Parameters
-    ----------
-    homes
-        The node that each one runs with, shape (n,).
-    back
-        Ticks that the gradient of each node's output takes, shape (n,).
-    param_load
-        Ticks to stream what each node keeps, shape (n,).
     """
     home = homes.tolist()
     kept = [v for v, own in enumerate(home) if v == own]
@@ -346,11 +300,6 @@ def grouped(graph: PipelineGraph, groups: Sequence[int]) -> PipelineGraph:
     tensors are read outside, each gets a node without work, behind one whose output takes longer
     than all work and transfers together: to leave the group's stage never pays. Parameters, if
     there are any, are those of `within_memory`.
-
-    Parameters
-    ----------
-    groups
-        A number for each node, the same for those that share a stage.
     """
     # Takes long to import, and few graphs have groups.
     from scipy.sparse import coo_array

@@ -108,13 +108,7 @@ class PipelineGraph:
 def graph_with_costs(
     dag: Dag, costs: Mapping[str, IntArray], names: tuple[str, ...], cache: int | None
 ) -> PipelineGraph:
-    """Return the graph of nodes that have `work`, `transfer` and perhaps `param_load`.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is a cache without `param_load`, or the other way round.
-    """
+    """Return the graph of nodes that have `work`, `transfer` and perhaps `param_load`."""
     if "param_load" in costs and cache is None:
         raise InvalidInputError(
             "param_load is given without cache; expected cache=TICKS, the parameters that fit into "

@@ -333,13 +333,7 @@ class PipelineInstance(StoredInstance):
 
 
 def quotient_order(dag: Dag, partition: Partition, k: int) -> list[int]:
-    """Return the stages 0 .. k - 1 in a topological order of the quotient graph.
-
-    Raises
-    ------
-    InvalidInputError
-        If the quotient graph has a cycle ([MTPP24], Section 2.2).
-    """
+    """Return the stages 0 .. k - 1 in a topological order of the quotient graph."""
     pairs = partition.stages[dag.edge_pairs()]
     crossing = pairs[pairs[:, 0] != pairs[:, 1]]
     try:

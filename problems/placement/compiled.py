@@ -228,27 +228,7 @@ def time_to_end(net: PlacementArrays, devices: IntArray) -> IntArray:
 def simulate(
     net: PlacementArrays, devices: IntArray, priority: IntArray, starts: IntArray, moves: IntArray
 ) -> tuple[int, int]:
-    """Fill in the schedule; return its makespan and the number of its transfers.
-
-    Parameters
-    ----------
-    devices
-        Of each operator one that supports it, shape (n,).
-    priority
-        Of each operator, shape (n,).
-    starts
-        Gets the start of each operator, shape (n,).
-    moves
-        Gets the rows (tensor, receiver, source, target, ticks, start) of the transfers, by tensor
-        and then in order of the first consumer served. There have to be as many rows as consumers
-        of all tensors.
-
-    Returns
-    -------
-    tuple
-        (-1, -1), and nothing is filled in, if the priorities differ by so much that they and the
-        numbers of operators and transfers together have more than 62 bits.
-    """
+    """Fill in the schedule; return its makespan and the number of its transfers."""
     n, span, tensors = net.order.size, net.capacity.size, net.producer.size
     duration, input_start = net.duration, net.input_start
     outputs, output_start = net.outputs, net.output_start
@@ -437,16 +417,7 @@ class Simulator:
         self._count = 0
 
     def makespan(self, devices: IntArray, priority: IntArray | None = None) -> int:
-        """Return the makespan of a placement by list scheduling.
-
-        Parameters
-        ----------
-        devices
-            Of each operator one that supports it, shape (n,).
-        priority
-            Of each operator, shape (n,); the larger, the more urgent. By default, the longest path
-            from its start to the end.
-        """
+        """Return the makespan of a placement by list scheduling."""
         if priority is None:
             priority = time_to_end(self.arrays, devices)
         into = self._starts, self._moves

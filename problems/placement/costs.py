@@ -74,13 +74,7 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
 def _fused_costs(
     graph: ComputationGraph, devices: Sequence[Device], moved: Sequence[int]
 ) -> FusedCosts | None:
-    """Return what times of fused operators follow from; None if times were measured.
-
-    Parameters
-    ----------
-    moved
-        The tensors that operators write and read.
-    """
+    """Return what times of fused operators follow from; None if times were measured."""
     if any(device.measured is not None for device in devices):
         return None
     is_free = np.array([op_type in FREE_OP_TYPES for op_type in graph.op_types])

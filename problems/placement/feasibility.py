@@ -85,13 +85,7 @@ def has_room_while_running(
 
 
 def check_devices(graph: PlacementGraph, devices: IntArray) -> None:
-    """Check that devices support their operators and have room for them.
-
-    Raises
-    ------
-    InvalidInputError
-        If not, or if there is not one device for each operator.
-    """
+    """Check that devices support their operators and have room for them."""
     if devices.shape != (graph.nodes,):
         raise InvalidInputError(
             f"the schedule has devices for {devices.size} operators; expected {graph.nodes}."
@@ -231,13 +225,7 @@ class Work(NamedTuple):
 
 
 def check_schedule(graph: PlacementGraph, schedule: PlacementSchedule, transfers: str) -> int:
-    """Return the makespan of a schedule that keeps all constraints.
-
-    Raises
-    ------
-    InvalidInputError
-        If it does not, with the first one that it breaks.
-    """
+    """Return the makespan of a schedule that keeps all constraints."""
     check_devices(graph, schedule.devices)
     work = Work.of(graph, schedule.devices, transfers)
     begin = [*schedule.starts.tolist(), *schedule.transfers[:, 2].tolist()]

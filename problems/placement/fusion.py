@@ -189,13 +189,6 @@ def fused_chains(
     other.
 
     Nothing but the last operator of a chain has consumers outside, so what results is acyclic.
-
-    Parameters
-    ----------
-    types
-        Of each operator, shape (n,).
-    may_fuse
-        Whether a chain may be one operator, e.g. because there is a device for it.
     """
     vertex_of = [_Vertex([(v,)], (types[v],)) for v in range(dag.nodes)]
     is_visited = [False] * dag.nodes
@@ -274,13 +267,7 @@ class CoarseGraph:
 
 
 def coarsen(graph: PlacementGraph, rules: FusionRules, transfers: str) -> CoarseGraph:
-    """Return the graph with operators fused by rules; no chain is without a device that takes it.
-
-    Raises
-    ------
-    InvalidInputError
-        If the graph does not say what types its operators have.
-    """
+    """Return graph with operators fused by rules; no chain is without a device that takes it."""
     if not graph.op_types:
         raise InvalidInputError(
             "fusion goes by the types of operators, and the graph does not say them; "

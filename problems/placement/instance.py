@@ -53,13 +53,7 @@ def _feature_fields(graph: PlacementGraph) -> dict[str, Any]:
 
 
 def _features(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored types and shapes, if any, as arguments of `PlacementGraph`.
-
-    Raises
-    ------
-    InvalidInputError
-        If one is there without the other, or is not what the format says.
-    """
+    """Return the stored types and shapes, if any, as arguments of `PlacementGraph`."""
     given = [field for field in FEATURE_FIELDS if field in value]
     if not given:
         return {}

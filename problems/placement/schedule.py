@@ -167,16 +167,6 @@ def segments(dag: Dag, devices: Sequence[int] | IntArray) -> tuple[IntArray, tup
     make of its own results. A segment is all that a device runs after the same number of changes
     of device, counted along the path with most of them. So data only flow from a segment to those
     with larger numbers.
-
-    Parameters
-    ----------
-    devices
-        Device of each of the n operators, shape (n,).
-
-    Returns
-    -------
-    tuple[IntArray, tuple[int, ...]]
-        Numbers from 0 without gaps, shape (n,); and the device by number of segment.
     """
     placed = np.asarray(devices)
     changes = np.zeros(len(placed), dtype=np.int64)

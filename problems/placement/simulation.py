@@ -22,16 +22,7 @@ def in_order(
     starts: Sequence[float],
     moved: Mapping[tuple[int, int], float] | None = None,
 ) -> PlacementSchedule:
-    """Schedule all operators and transfers as early as possible, in the order of given times.
-
-    Parameters
-    ----------
-    devices
-        Of each operator, shape (n,).
-    starts, moved
-        About when operators and needed transfers start; nothing comes before what it waits for,
-        whatever these say. Transfers that are not in there take their turn with their producers.
-    """
+    """Schedule all operators and transfers as early as possible, in the order of given times."""
     work, known = Work.of(instance.graph, devices, instance.transfers), moved or {}
     producer = instance.graph.producer
     return work.in_order(

@@ -368,13 +368,7 @@ def least_memory(graph: SlicingGraph, operator: int, width: int) -> int:
 
 
 def check_each_operator_fits(graph: SlicingGraph) -> None:
-    """Refuse memory limits that no slicing of some operator meets.
-
-    Raises
-    ------
-    NoRoomError
-        With the first such operator, and what each device lacks.
-    """
+    """Refuse memory limits that no slicing of some operator meets."""
     capacity = graph.capacity.tolist()
     for operator, name in enumerate(graph.names):
         length = int(graph.length[operator])

@@ -41,13 +41,7 @@ class OperatorTimes(NamedTuple):
 
 
 def check_vectors(graph: SlicingGraph, plan: SlicingPlan) -> None:
-    """Check Constraints 6 to 10 of [MEMORIANOVA24].
-
-    Raises
-    ------
-    InvalidInputError
-        If a vector is not 0 first, the operator's length last, and ascending.
-    """
+    """Check Constraints 6 to 10 of [MEMORIANOVA24]."""
     if plan.vectors.shape != (graph.nodes, graph.devices + 1):
         raise InvalidInputError(
             f"vectors have the shape {plan.vectors.shape}; "
@@ -64,14 +58,7 @@ def check_vectors(graph: SlicingGraph, plan: SlicingPlan) -> None:
 
 
 def running_order(graph: SlicingGraph, plan: SlicingPlan) -> list[int]:
-    """Return the operators from the one that runs first to the last.
-
-    Raises
-    ------
-    InvalidInputError
-        If the plan's order does not have each operator once, or has one before another that it
-        reads.
-    """
+    """Return the operators from the one that runs first to the last."""
     if plan.order is None:
         return list(range(graph.nodes))
     order: list[int] = plan.order.tolist()
@@ -93,15 +80,7 @@ def running_order(graph: SlicingGraph, plan: SlicingPlan) -> list[int]:
 def missing_bytes(
     graph: SlicingGraph, edge: Edge, need: tuple[int, int], held: tuple[int, int]
 ) -> int:
-    """Return the bytes of a tensor that a device needs and does not hold.
-
-    Parameters
-    ----------
-    need
-        Range of indices along the consumer's dimension.
-    held
-        Range of indices that the device has computed, along the producer's dimension.
-    """
+    """Return the bytes of a tensor that a device needs and does not hold."""
     count = need[1] - need[0]
     if graph.axis[edge.producer] != graph.axis[edge.consumer]:
         return edge.unit * count * (int(graph.length[edge.producer]) - (held[1] - held[0]))
@@ -110,13 +89,7 @@ def missing_bytes(
 
 
 def operator_times(graph: SlicingGraph, ranges: list[Ranges], operator: int) -> OperatorTimes:
-    """Return the time of an operator on each device.
-
-    Parameters
-    ----------
-    ranges
-        For each operator and device the indices ``(begin, end)``.
-    """
+    """Return the time of an operator on each device."""
     own = ranges[operator]
     active = [device for device, (begin, end) in enumerate(own) if begin < end]
     sent = [0] * graph.devices
@@ -156,13 +129,7 @@ def _router_ticks(graph: SlicingGraph, sent: int, broadcast: int) -> int:
 
 
 def plan_times(graph: SlicingGraph, plan: SlicingPlan) -> list[OperatorTimes]:
-    """Return the times of each operator; memory is not looked at.
-
-    Raises
-    ------
-    InvalidInputError
-        If a vector is not what it should be.
-    """
+    """Return the times of each operator; memory is not looked at."""
     check_vectors(graph, plan)
     ranges = plan_ranges(plan)
     return [operator_times(graph, ranges, operator) for operator in range(graph.nodes)]
@@ -180,11 +147,6 @@ def memory_taken(
 
     These are its own parameters and output, what it received, and the slices of all tensors that it
     or a later operator reads.
-
-    Raises
-    ------
-    InvalidInputError
-        If operators cannot run in the plan's order.
     """
     order = running_order(graph, plan)
     place = {operator: at for at, operator in enumerate(order)}
@@ -227,13 +189,7 @@ def _slice(graph: SlicingGraph, operator: int, span: tuple[int, int]) -> int:
 
 
 def latency(graph: SlicingGraph, plan: SlicingPlan) -> int:
-    """Return the latency of a plan that keeps all constraints.
-
-    Raises
-    ------
-    InvalidInputError
-        If it does not, with the first one that it breaks.
-    """
+    """Return the latency of a plan that keeps all constraints."""
     times = plan_times(graph, plan)
     for operator, row in enumerate(memory_taken(graph, plan, times)):
         for device, (taken, limit) in enumerate(zip(row, graph.capacity.tolist(), strict=True)):
@@ -246,14 +202,7 @@ def latency(graph: SlicingGraph, plan: SlicingPlan) -> int:
 
 
 def device_loads(instance: "SlicingInstance", plan: SlicingPlan) -> dict[str, list[int]]:
-    """Return each device's busy time and memory.
-
-    Returns
-    -------
-    dict
-        A list over devices each: `operators` of which it computes a part; `computing` and
-        `communicating`, in ticks; `received`, in bytes; `memory`, the most bytes that it holds.
-    """
+    """Return each device's busy time and memory."""
     graph = instance.graph
     times = plan_times(graph, plan)
     widths = plan.vectors[:, 1:] - plan.vectors[:, :-1]

@@ -129,15 +129,7 @@ def compare_runs(
     thresholds: Thresholds | None = None,
     slower: float | None = None,
 ) -> Comparison:
-    """Compare two runs, task by task and in the mean.
-
-    Parameters
-    ----------
-    thresholds
-        Beyond which NEW counts as worse; those of `compare.toml` if left out.
-    slower
-        Percent by which a method may take longer; None if times do not count.
-    """
+    """Compare two runs, task by task and in the mean."""
     thresholds = thresholds or default_thresholds()
     pairs, machine = pair_tasks(base, new, thresholds), machine_change(base, new)
     clock = clock_gate(pairs, thresholds)
@@ -362,22 +354,7 @@ TOLERANCE = 1e-3
 
 
 def read_verdict(path: Path, run: RunLabel, history: pd.DataFrame | None) -> tuple[str, ...]:
-    """Return the verdict on a run, and a line for each of the worst findings.
-
-    Parameters
-    ----------
-    path
-        `comparison.json`, from `boundmark compare --out`.
-    run
-        The run that the page is about.
-    history
-        Earlier runs and this one, to say since when a method is as bad; None if there is none.
-
-    Raises
-    ------
-    StoreError
-        If the file is no comparison, or one of another run.
-    """
+    """Return the verdict on a run, and a line for each of the worst findings."""
     try:
         found = read_json(path)
     except FileNotFoundError as error:

@@ -86,13 +86,7 @@ class Finding:
 
 
 def evidence(row: Mapping[Any, Any], column: str, side: str = "") -> Evidence:
-    """Return the evidence that a row gives for a column.
-
-    Parameters
-    ----------
-    side
-        ``"_base"`` or ``"_new"`` for rows of pairs.
-    """
+    """Return the evidence that a row gives for a column."""
     value = row[f"{column}{side}"]
     return Evidence(
         task_id=str(row[f"task_id{side}"]),

@@ -80,18 +80,7 @@ def paired_ratios(
     assumed: float = 0.0,
     machine: float = 1.0,
 ) -> list[PairedRatio]:
-    """Return the mean ratio of each method, over the instances with both values above 0.
-
-    Parameters
-    ----------
-    tasks, repeats
-        Rows of pairs, and the rows of all runs of BASE. A task's runs are averaged first, then the
-        seeds of an instance, over those with both values.
-    assumed
-        Fraction by which BASE is taken to vary at least.
-    machine
-        What the ratios are divided by.
-    """
+    """Return the mean ratio of each method, over the instances with both values above 0."""
     own = tasks[[*INSTANCE, "task_id_base", f"{column}_new"]]
     runs = repeats[["task_id", "started_at", column]].merge(
         own, left_on="task_id", right_on="task_id_base"

@@ -36,13 +36,7 @@ class Thresholds:
     clock_tolerance: float
 
     def __post_init__(self) -> None:
-        """Check every value.
-
-        Raises
-        ------
-        InvalidInputError
-            If one is not what its name asks for.
-        """
+        """Check every value."""
         for name in ("solved_lost", "optimal_lost"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
@@ -69,15 +63,7 @@ class Thresholds:
 
 
 def read_thresholds(path: Path) -> Thresholds:
-    """Read a file of thresholds; missing ones have their defaults.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read as TOML, or a value is not what its name asks for.
-    UnknownNameError
-        If there is no such threshold.
-    """
+    """Read a file of thresholds; missing ones have their defaults."""
     content = read_bytes(path, "thresholds in TOML", LARGEST_TOML)
     with naming(path):
         given = toml_table(content)

@@ -68,18 +68,7 @@ class RecordedRun:
 
 
 def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> RecordedRun:
-    """Read a run from its results folder, whose best documents are checked, or a baseline's file.
-
-    Parameters
-    ----------
-    on_check
-        Called with what is checked until now, after every check.
-
-    Raises
-    ------
-    StoreError
-        If it is neither, cannot be read, or is of another schema version.
-    """
+    """Read a run from its folder, whose best documents are checked, or a baseline's file."""
     check_run(path)
     if path.is_file():
         return read_baseline(path)
@@ -96,13 +85,7 @@ def read_run(path: Path, on_check: Callable[[Checks], None] = ignore) -> Recorde
 
 
 def check_run(path: Path) -> None:
-    """Check quickly that a path has the form of a run; `read_run` reads and checks all of it.
-
-    Raises
-    ------
-    StoreError
-        If it is neither a results folder nor a file.
-    """
+    """Check quickly that a path has the form of a run; `read_run` reads and checks all of it."""
     if not path.exists():
         raise StoreError(
             f"{path} does not exist; expected a results folder, or a file that "
@@ -116,17 +99,6 @@ def keep_as_baseline(runs: Sequence[RecordedRun], path: Path) -> None:
     """Write a baseline for later comparisons: the rows of the newest version of each method.
 
     A folder in which a run went on after a method had changed has rows of both versions.
-
-    Parameters
-    ----------
-    runs
-        Of the same suites with the same code; several tell how much results vary.
-
-    Raises
-    ------
-    StoreError
-        If a run has no tasks, lacks documents of costs or bounds that hold, or the file cannot be
-        written.
     """
     for run in runs:
         if run.tasks.empty:
@@ -162,13 +134,7 @@ def write_baseline(
     environments: Mapping[str, Mapping[str, Any]],
     reference_seconds: Sequence[float],
 ) -> None:
-    """Write a baseline, the same bytes for the same run.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Write a baseline, the same bytes for the same run."""
     kept = rows.assign(**dict.fromkeys(LEFT_OUT)).sort_values(["task_id", "started_at"])
     metadata = {
         VERSION_KEY: VERSION.encode(),
@@ -182,13 +148,7 @@ def write_baseline(
 
 
 def read_baseline(path: Path) -> RecordedRun:
-    """Read a baseline.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be read, or is of another schema version.
-    """
+    """Read a baseline."""
     with open_shard(path, "boundmark baseline") as file:
         metadata = file.schema_arrow.metadata or {}
         try:

@@ -33,22 +33,7 @@ INSTANCE_AND_METHOD = ("dataset", "instance", "parameters", "instance_sha256", "
 
 
 def communication_table(chosen: pd.DataFrame, drawn: Mapping[str, Pair]) -> pd.DataFrame:
-    """Return how much longer schedules take with transfers, as instruction lists would.
-
-    Parameters
-    ----------
-    chosen
-        Rows of `best_schedules`; makespans are left out.
-    drawn
-        Instance and schedule by instance hash.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of the schedules; `micro_batches` simulated; `transfer`, as a part of the shortest
-        block; `blocking` and `non_blocking`, the simulated makespan over that of the schedule,
-        where transfers take no time.
-    """
+    """Return how much longer schedules take with transfers, as instruction lists would."""
     found = []
     for row in rows(chosen[chosen["micro_batches"] == 0]):
         if row.instance_sha256 in drawn:
@@ -96,13 +81,7 @@ BAR = 0.38
 
 
 def draw_communication(data: pd.DataFrame, axes: "Axes") -> None:
-    """Draw two bars per layout.
-
-    Parameters
-    ----------
-    data
-        The communication table, of one duration of transfers.
-    """
+    """Draw two bars per layout."""
     names = natural_order(data["instance"])
     at = [names.index(name) for name in data["instance"]]
     for side, (column, color) in enumerate(SIDES):

@@ -31,12 +31,6 @@ def schedule_boxes(instance: MicrobatchInstance, schedule: Schedule) -> pd.DataF
     """Return the boxes of a drawing, by device and time.
 
     If the number of micro-batches is open, it is the schedule's least one and two more.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `device`, `start`, `end`, `micro_batch`, `block`, `kind`, and `repetition`: the
-        number of the repetition that a block is part of, missing in warm-up and cool-down.
     """
     layout, repetend = instance.layout, schedule.repetend
     count = instance.micro_batches
@@ -88,11 +82,6 @@ def draw_schedule(boxes: pd.DataFrame, width: int) -> list[Text]:
     A line is a device and each box holds the number of its micro-batch. Ticks are drawn two columns
     wide if there is room, or together if there are many, but no box vanishes: what does not fit is
     left out at the right, and a note says so. Red bars enclose one period on each device.
-
-    Parameters
-    ----------
-    boxes
-        From `schedule_boxes`.
     """
     devices = int(boxes["device"].max()) + 1
     length = int(boxes["end"].max())
@@ -208,13 +197,7 @@ Pair = tuple[MicrobatchInstance, Schedule]
 
 
 def stored_pairs(chosen: pd.DataFrame, store: ResultStore) -> Mapping[str, Pair]:
-    """Return instance and schedule of each row, by instance hash, where both are there.
-
-    Raises
-    ------
-    StoreError
-        If a stored instance or schedule is damaged.
-    """
+    """Return instance and schedule of each row, by instance hash, where both are there."""
     found = {}
     for row in rows(chosen):
         pair = parsed_pair(store, row, MicrobatchInstance.from_json, Schedule.from_json)

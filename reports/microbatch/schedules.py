@@ -24,25 +24,7 @@ if TYPE_CHECKING:
 
 
 def schedule_table(results: ProblemResults) -> pd.DataFrame:
-    """Return one row per task.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of the tasks; `memory` of a device, and `micro_batches`, 0 if the period counts;
-        `seconds`, failures charged as in the tables of time; `is_limited`, whether the task failed
-        or used its whole time, so that it needs `seconds` at least; `seconds_to_objective`, when a
-        schedule with the verified objective was first reported, missing without traces; `devices`
-        and `keeps_memory` (whether blocks hold any) of the instance; `bubble_rate` of the verified
-        objective; `repetend_micro_batches`, the number of micro-batches that take part in a
-        repetition (N_R of [TESSEL24]). What the stored instance and solution would say is missing
-        if they are.
-
-    Raises
-    ------
-    StoreError
-        If a stored instance or solution is damaged.
-    """
+    """Return one row per task."""
     own = results.tasks
     has_run = own["status"] != "unsupported"
     seconds = charged_seconds(own).where(has_run)
@@ -98,14 +80,7 @@ def _of_task(task: Any, instance: MicrobatchInstance | None, store: ResultStore)
 
 
 def best_schedules(schedules: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return the best schedule of each instance, joined with the certified table.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `schedule_table` for the best task, and `bound`, `bound_method`, `claimed`,
-        `gap`, `optimal`. Instances without schedule have missing values.
-    """
+    """Return the best schedule of each instance, joined with the certified table."""
     solved = best_rows(schedules, "objective")
     others = schedules[~schedules["instance_sha256"].isin(solved["instance_sha256"])]
     best = pd.concat([solved, others.drop_duplicates("instance_sha256")])
@@ -163,13 +138,7 @@ def layout_table(
     cell: Callable[[Any, pd.DataFrame], Cell],
     notes: tuple[str, ...],
 ) -> Table:
-    """Return the table of a data frame with one row per instance and method.
-
-    Parameters
-    ----------
-    cell
-        Makes a cell from its row, whose name is the method, and all rows of the instance.
-    """
+    """Return the table of a data frame with one row per instance and method."""
     methods = natural_order(frame["method"])
     groups = []
     for parameters in natural_order(frame["parameters"]):
@@ -190,15 +159,7 @@ KEY = ["dataset", "instance", "parameters", "micro_batches", "instance_sha256", 
 
 
 def bubble_rates(schedules: pd.DataFrame) -> pd.DataFrame:
-    """Return the bubble rate of each method that finds schedules, by instance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `instance`, `parameters`, `micro_batches`, `instance_sha256`, `method`;
-        `bubble_rate`, the mean over seeds, missing without a verified schedule; `status`, the worst
-        of its tasks, by the alphabet if there are several.
-    """
+    """Return the bubble rate of each method that finds schedules, by instance."""
     searching = schedules[schedules["method_kind"] != "bound"]
     grouped = searching.groupby(KEY, sort=False)
     return grouped.agg(
@@ -227,15 +188,7 @@ def bubble_rate_by_memory_data(best: pd.DataFrame) -> pd.DataFrame:
 def draw_bubble_rate_by_memory(
     data: pd.DataFrame, axes: "Axes", looks: Looks | None = None
 ) -> None:
-    """Draw lines, hollow marks where the period is not proven optimal.
-
-    Parameters
-    ----------
-    data
-        Best of layouts with the same number of devices.
-    looks
-        By layout, if they are to be those of another panel.
-    """
+    """Draw lines, hollow marks where the period is not proven optimal."""
     lines = natural_order(data["instance"])
     looks = looks or looks_of(lines)
     reach = float(data["memory"].max() - data["memory"].min())

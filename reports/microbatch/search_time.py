@@ -31,18 +31,7 @@ def reference_method(methods: Any) -> str | None:
 
 
 def search_time(schedules: pd.DataFrame) -> pd.DataFrame:
-    """Return the time of each method that finds schedules, by instance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `instance`, `parameters`, `instance_sha256`, `method`; `seconds`, the
-        mean over seeds, missing if the method does not support the instance; `is_limited`, whether
-        a task failed or used its whole time, so that it needs that time at least; `ratio` to the
-        reference method's time, where that is not limited; and the same for the time until the
-        best objective of all methods was first reached: `best_seconds`, `is_best_limited`, where a
-        task that did not reach it counts with its whole time, and `best_ratio`.
-    """
+    """Return the time of each method that finds schedules, by instance."""
     searching = schedules[schedules["method_kind"] != "bound"]
     best = searching.groupby("instance_sha256")["objective"].transform("min")
     reached = (searching["objective"] == best).fillna(False).astype(bool)
@@ -64,14 +53,7 @@ def search_time(schedules: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_ratios(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the geometric mean of each other method's ratios.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `method`, `instances` with a ratio, `limited` among them, `mean_ratio`; and
-        `best_instances`, `best_limited`, `best_mean_ratio` for the time until the best objective.
-    """
+    """Return the geometric mean of each other method's ratios."""
     others = times[times["method"] != reference_method(times["method"].unique())]
     rows = []
     for method, part in others.groupby("method"):
@@ -107,13 +89,7 @@ def search_time_data(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_search_time(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:
-    """Draw one mark per instance and method, hollow where the time is limited.
-
-    Parameters
-    ----------
-    looks
-        By method, if they are to be those of another plot.
-    """
+    """Draw one mark per instance and method, hollow where the time is limited."""
     names, methods = natural_order(data["instance"]), natural_order(data["method"])
     looks = looks or looks_of(methods)
     seconds = data["seconds"].clip(lower=SMALLEST_SECONDS)

@@ -30,13 +30,7 @@ SPECIAL = re.compile("[&<>'\"]")
 
 
 def html_rows(table: Table, rows: Sequence[tuple[Cell, ...]], anchors: Collection[str]) -> Markup:
-    """Return rows of a table as `tr` elements, the first cell of each a heading.
-
-    Parameters
-    ----------
-    anchors
-        The places on the page that links may lead to.
-    """
+    """Return rows of a table as `tr` elements, the first cell of each a heading."""
     names = [_column_class(table, at) for at in range(len(table.columns))]
     lines = []
     for row in rows:
@@ -314,13 +308,7 @@ LATEX_HEAD = r"""\documentclass{article}
 
 
 def latex_document(page: Page, tables: Mapping[str, Table]) -> str:
-    """Return a document that shows tables of a page, with their titles and notes.
-
-    Parameters
-    ----------
-    tables
-        By path of their file without ending, as the document includes them.
-    """
+    """Return a document that shows tables of a page, with their titles and notes."""
     parts = [
         LATEX_HEAD,
         rf"\section*{{{latex_escaped(page.title)}}}",

@@ -31,11 +31,6 @@ def reference_bounds(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFra
 
     L is the simple lower bound max(max work, mean work), if both of its parts are certified, else
     the best certified bound.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `instance_sha256`, `bound` (above 0) and `is_simple`.
     """
     simple = per_instance(tasks[tasks["method"].isin(SIMPLE_METHODS)], "bound_certified")
     simple = simple.reindex(columns=list(SIMPLE_METHODS))
@@ -81,14 +76,7 @@ DRAWN_COLUMNS = ["kind", "x", "y", "to_x", "to_y", "stage", "cost"]
 
 
 def partition_data(instance: PipelineInstance, partition: Partition) -> pd.DataFrame:
-    """Return one row per node, with its stage in pipeline order, and one per edge.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `kind`, ``"node"`` or ``"edge"``; `x`, the node's level, and `y`; `to_x`, `to_y` of
-        an edge's consumer; `stage`, from 1, and `cost` of the node's stage in ticks.
-    """
+    """Return one row per node, with its stage in pipeline order, and one per edge."""
     dag, layout = instance.graph.dag, layered(instance.graph.dag)
     ordered = in_pipeline_order(instance, partition)
     costs = stage_costs(instance.graph, ordered.stages, instance.k)
@@ -113,13 +101,7 @@ def partition_size(data: pd.DataFrame) -> tuple[float, float]:
 
 
 def draw_partition(data: pd.DataFrame, axes: "Axes", first: int = 1) -> None:
-    """Draw all edges as one line, and a mark per node.
-
-    Parameters
-    ----------
-    first
-        What the legend calls the first stage.
-    """
+    """Draw all edges as one line, and a mark per node."""
     edges = data[data["kind"] == "edge"]
     gaps = np.full(len(edges), np.nan)
     axes.plot(

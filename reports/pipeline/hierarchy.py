@@ -48,13 +48,7 @@ def is_run_of(methods: "pd.Series[Any]", names: Sequence[str]) -> "pd.Series[boo
 
 
 def normalisers(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return the costs by which bounds are divided: BRKGA's best solution, or else the best of all.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By instance hash, columns `upper`, above 0, and `is_genetic`.
-    """
+    """Return costs by which bounds are divided: BRKGA's best solution, or else the best of all."""
     genetic = tasks[tasks["method"].str.startswith(GENETIC)]
     found = genetic.groupby("instance_sha256")["objective"].min().astype("float64")
     best = certified.set_index("instance_sha256")["objective"].astype("float64")
@@ -69,13 +63,6 @@ def hierarchy_table(results: ProblemResults) -> pd.DataFrame:
     A claim above a verified solution is no bound and left out. Instances without a simple bound
     are left out too, so that all levels are about the same instances. Below the levels are the best
     certified bound and the best solution of all methods, over the same cost.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `level`, `kind` (``"certified"``, ``"claimed"`` or ``"solution"``), that
-        of the grouping; `instances`; `delivered`, on how many of them the level itself has a bound;
-        `mean`. Empty where no program of the paper ran.
     """
     by, tasks, certified = results.grouping.column, results.tasks, results.certified
     programs = [name for name in PROGRAMS if is_run_of(tasks["method"], [name]).any()]
@@ -183,15 +170,7 @@ FIRST_SECONDS, MOST_TIMES = 0.01, 60
 
 
 def bounds_over_time(results: ProblemResults) -> pd.DataFrame:
-    """Return how the mean bound of each program grows, and that of `certify`, if it ran.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `dataset`; that of the grouping, for its first, middle and last value; `method`; `seconds`;
-        `mean` over the instances of the best bound until then, at least the simple one, over
-        BRKGA's cost.
-    """
+    """Return how the mean bound of each program grows, and that of `certify`, if it ran."""
     by, tasks = results.grouping.column, results.tasks
     simple = _best(tasks, SIMPLE_METHODS, "bound_certified")
     uppers = normalisers(tasks, results.certified)["upper"]

@@ -28,14 +28,7 @@ LANES = (RUN, SEND, RECEIVE)
 
 
 def schedule_spans(instance: PlacementInstance, schedule: PlacementSchedule) -> pd.DataFrame:
-    """Return one row per operator, and two per transfer; those that take no time are left out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `device`, `lane` ("run", "send" or "receive"), `start`, `end`, and `name`: of the
-        operator, or of the one that writes what is moved. Sorted by device and start.
-    """
+    """Return one row per operator, and two per transfer; those that take no time are left out."""
     graph, devices = instance.graph, schedule.devices
     every = np.arange(graph.nodes)
     tensors, _, begin = schedule.transfers.T
@@ -70,13 +63,6 @@ def draw_placement(
 
     A device has a line for what it runs, and one each for what it sends and receives, if anything.
     Devices that run nothing are left out.
-
-    Parameters
-    ----------
-    spans
-        From `schedule_spans`.
-    length
-        The makespan.
     """
     if not len(spans):
         return []
@@ -120,15 +106,7 @@ NAMES = ["dataset", "instance", "device", "parameters", "instance_sha256"]
 
 
 def best_placements(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return the best verified placement of each instance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `dataset`, `instance`, `device`, `parameters`, `instance_sha256`; `method`, `objective` and
-        `solution_sha256` of the best task; `bound`, `gap` and `optimal` of the certified table. In
-        the order of that table.
-    """
+    """Return the best verified placement of each instance."""
     solved = tasks[tasks["objective"].notna() & tasks["solution_sha256"].notna()]
     best = best_rows(solved, "objective")[[*NAMES, "method", "objective", "solution_sha256"]]
     known = certified[["instance_sha256", "bound", "gap", "optimal"]]
@@ -156,14 +134,7 @@ NARROWEST = 1 / 4000
 
 
 def gantt_data(spans: pd.DataFrame) -> pd.DataFrame:
-    """Return the boxes to draw.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of `schedule_spans`, and `count`: how many operators or transfers a box stands for.
-        `name` is that of the first of them.
-    """
+    """Return the boxes to draw."""
     boxes = spans.assign(count=1)
     return _joined(boxes) if len(boxes) > MOST_BOXES else boxes
 

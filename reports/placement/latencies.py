@@ -42,15 +42,6 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
     Fused operators take less time than one by one, so that each makespan is compared with what is
     certified of the graph with the same fusion, and with the base on the original graph.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `transfers`, `memory`, `fusion`, `nodes`, `method`;
-        `makespan` and `seconds`, means over seeds; `base`, the first of `BASES` with a placement
-        of the original graph; `speedup`, its makespan over this one; `bound`, the best certified
-        one, also of the same graph with shared transfers and live tensors only, since a schedule
-        on other terms is one on these; and `gap`.
     """
     named = _named(tasks)
     solving = named[named["objective"].notna()]
@@ -78,16 +69,7 @@ def latency_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def fusion_table(latencies: pd.DataFrame) -> pd.DataFrame:
-    """Return the effect of each set of fusion rules, one row per model.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of `MODEL` and `fusion`; `operators` before and
-        `fused_operators` after; `methods` that found a placement of both; `makespan_ratio` and
-        `seconds_ratio`, the geometric means over them of fused to original; `bound_ratio`, the
-        same of the best certified bounds.
-    """
+    """Return the effect of each set of fusion rules, one row per model."""
     columns = ["operators", "fused_operators", "methods"]
     columns += ["makespan_ratio", "seconds_ratio", "bound_ratio"]
     is_original = latencies["fusion"] == NO_FUSION

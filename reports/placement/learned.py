@@ -30,16 +30,7 @@ LIMITS = ("evaluations", "samples")
 
 
 def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return the latency of each method on each model for which a placement was learned.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `parameters`, `method`, `is_learned`; `seeds`, how
-        many found a placement; `makespan`, their median, `least` and `most`; median `seconds` of
-        processors; `speedup`, 1 - makespan / that on the first device alone; `bound`, the best
-        certified one; and `gap`. No rows for models that nothing was learned on.
-    """
+    """Return the latency of each method on each model for which a placement was learned."""
     found = _placed(tasks)
     found = found[found.groupby(MODEL)["is_learned"].transform("any").astype(bool)]
     if not len(found):
@@ -52,15 +43,7 @@ def learned_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return how good placements are by the number of evaluations, for methods run with several.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `dataset`, `instance`, `device`, `parameters`, `method` with those of its other
-        parameters that differ between tasks, `evaluations`, `seeds`; `makespan`, the median over
-        seeds, `least`, `most`; and `gap`.
-    """
+    """Return how good placements are by the number of evaluations, for methods run with several."""
     found = _placed(tasks).dropna(subset=["evaluations"])
     found = found.assign(curve=_curves(found))
     several = found.groupby([*MODEL, "curve"])["evaluations"].transform("nunique") > 1
@@ -73,14 +56,7 @@ def curve_table(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def matches(table: pd.DataFrame) -> pd.DataFrame:
-    """Return each model's best learned placement, and the quickest other method that is as good.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of the learned row, and `other`, `other_makespan`, `other_seconds` of the method
-        that does not learn, is at least as good and takes the fewest seconds; missing without any.
-    """
+    """Return each model's best learned placement, and the quickest other method that is as good."""
     rows = []
     for _, part in table.groupby(MODEL, sort=True):
         best = part[part["is_learned"]].sort_values(["makespan", "seconds"]).iloc[0]

@@ -59,13 +59,7 @@ MOST_DRAWN = 14
 
 
 def answer_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return the certified gaps by method, drawn and as tables; None where no method has any.
-
-    Parameters
-    ----------
-    tables
-        With `method_gaps` and `instance_gaps`.
-    """
+    """Return the certified gaps by method, drawn and as tables; None where no method has any."""
     gaps = tables["method_gaps"]
     found = [
         _table(role, _of_all(gaps[gaps["role"] == role]), results.highlight)
@@ -83,13 +77,7 @@ def answer_section(results: ProblemResults, tables: Tables) -> Section | None:
 
 
 def dataset_section(results: ProblemResults, tables: Tables) -> Section | None:
-    """Return the gaps by method for each data set and each set of instances; None for one of them.
-
-    Parameters
-    ----------
-    tables
-        With `method_gaps`.
-    """
+    """Return gaps by method for each data set and each set of instances; None for one of them."""
     gaps = tables["method_gaps"]
     found = [
         _dataset_table(role, gaps[gaps["role"] == role], results.highlight)
@@ -239,13 +227,7 @@ def _method_plot(gaps: pd.DataFrame, instance_gaps: pd.DataFrame) -> Plot | None
 
 
 def method_gap_data(gaps: pd.DataFrame, instance_gaps: pd.DataFrame, role: str) -> pd.DataFrame:
-    """Return the gaps of the methods that were given all instances, those with smaller ones first.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `method`, `seconds`, `instance_sha256` and `gap`, of at most `MOST_DRAWN` methods.
-    """
+    """Return gaps of the methods that were given all instances, those with smaller ones first."""
     own = _of_all(gaps[(gaps["role"] == role) & (gaps["comparison"] == 0)])
     own = own[own["mean_gap"].notna()].sort_values(["mean_gap", "method"], kind="stable")
     chosen = own.head(MOST_DRAWN)[["method", "mean_seconds"]]

@@ -19,11 +19,6 @@ def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -
     """Return the list of tasks that did not end `ok` or delivered nothing, and of wrong claims.
 
     Unsupported tasks are counted, by reason.
-
-    Parameters
-    ----------
-    failures, contradicted_claims
-        The tables of these names, of all problems.
     """
     wrong = (_contradicted(contradicted_claims),) if len(contradicted_claims) else ()
     is_unsupported = failures["status"] == "unsupported"
@@ -126,15 +121,7 @@ MOST_LEFT_OUT = 50
 
 
 def check_section(checks: Checks | None, unsupported: pd.DataFrame) -> Section:
-    """Return the section on what was checked, with the costs and bounds that were left out.
-
-    Parameters
-    ----------
-    checks
-        None if nothing was checked.
-    unsupported
-        The table of this name, of all problems.
-    """
+    """Return the section on what was checked, with the costs and bounds that were left out."""
     paragraphs = [DRAFT if checks is None else checks.sentence]
     if len(unsupported) == 0:
         return Section("Checks", paragraphs=(*paragraphs,))

@@ -35,13 +35,7 @@ DATASET_OFFSET = 0.07
 
 
 def gap_by_parameter_data(gaps: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return the means and intervals of the gap table, where there are any.
-
-    Parameters
-    ----------
-    by
-        The parameter's column.
-    """
+    """Return the means and intervals of the gap table, where there are any."""
     columns = ["dataset", by, "mean_gap", "mean_gap_low", "mean_gap_high"]
     shown = gaps[gaps["mean_gap"].notna()]
     if shown["dataset"].nunique() <= 2:
@@ -53,11 +47,6 @@ def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str)
     """Draw points with bootstrap intervals over the values of a parameter, evenly spaced.
 
     Lines join the values of a number, and none those of a choice among names.
-
-    Parameters
-    ----------
-    by, label
-        The parameter's column, and what the axis says.
     """
     values = values_in_order(data[by])
     are_names = any(isinstance(value, str) for value in values)
@@ -94,11 +83,6 @@ def gap_distribution_data(certified: pd.DataFrame, by: str) -> pd.DataFrame:
     """Return for each value the points of the empirical distribution function of the gap.
 
     The fraction is of all instances with that value, so it stays below 1 where some have no gap.
-
-    Parameters
-    ----------
-    by
-        The parameter's column.
     """
     columns: dict[str, list[Any]] = {by: [], "gap": [], "fraction": []}
     for value in values_in_order(certified[by]):
@@ -114,13 +98,7 @@ def gap_distribution_data(certified: pd.DataFrame, by: str) -> pd.DataFrame:
 def draw_gap_distribution(
     data: pd.DataFrame, axes: "Axes", by: str, heading: Callable[[Value], str]
 ) -> None:
-    """Draw one step function per value; values are ordered, and so are the colours.
-
-    Parameters
-    ----------
-    by, heading
-        The parameter's column, and how its values are written in the legend.
-    """
+    """Draw one step function per value; values are ordered, and so are the colours."""
     from matplotlib import colormaps
 
     values = values_in_order(data[by])
@@ -313,13 +291,7 @@ def performance_profile_data(tasks: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_performance_profile(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:
-    """Draw one step function per method.
-
-    Parameters
-    ----------
-    looks
-        By method, if they are to be those of another plot.
-    """
+    """Draw one step function per method."""
     methods = natural_order(data["method"])
     looks = looks or looks_of(methods)
     largest = max(float(data["factor"].max()), 1.01)
@@ -382,13 +354,7 @@ WINS = (
 def solution_section(
     results: ProblemResults, tables: Tables, reference: Reference = BEST_CERTIFIED
 ) -> Section | None:
-    """Return the tables of solutions and their plot; None without solutions.
-
-    Parameters
-    ----------
-    reference
-        What the table of solutions was computed with.
-    """
+    """Return the tables of solutions and their plot; None without solutions."""
     plot = _profile(results)
     found = _solution_tables(results, tables, reference)
     return Section("Solutions", tuple(found), (plot,)) if found or len(plot.data) else None

@@ -81,13 +81,6 @@ def curve_svg(steps: Sequence[Steps], reference: float, time_limit: float) -> st
     """Return the drawing: logarithmic time, values as multiples of a reference above 0.
 
     Bounds are dashed; names and last values are shown when pointed at.
-
-    Parameters
-    ----------
-    reference
-        What counts as 1, e.g. the best cost known.
-    time_limit
-        Where the time ends, in seconds.
     """
     steps = [one for one in steps if one.points]
     if not steps:
@@ -202,15 +195,7 @@ LONGEST = 100
 
 
 def task_table(title: str, tasks: Sequence[Any], marks: Mapping[str, int], dataset: str) -> Table:
-    """Return one row per task, with links to its solution and its certificate.
-
-    Parameters
-    ----------
-    tasks
-        Rows of one instance, in their order.
-    marks
-        Number of the mark of each method.
-    """
+    """Return one row per task, with links to its solution and its certificate."""
     lowest = min(_known(task.objective for task in tasks), default=None)
     highest = max(_known(task.bound_certified for task in tasks), default=None)
     claimed = PageColumn("claimed", lambda row: decimal(row.bound_claimed, 1))
@@ -279,11 +264,6 @@ def detail_section(
     """Return the details of each instance, to be unfolded; None without room for any.
 
     Where there is not room for all, those with the largest gaps are there.
-
-    Parameters
-    ----------
-    plots
-        Of the problem's other sections, for links to those of an instance.
     """
     chosen = _chosen(results, most_bytes)
     if chosen.empty:

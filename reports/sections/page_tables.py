@@ -39,14 +39,7 @@ def page_table(
     notes: Sequence[str] = (),
     lead: str = "",
 ) -> Table:
-    """Return a table with one row for each row of a data frame, in groups.
-
-    Parameters
-    ----------
-    groups
-        Of each: its heading, as the text of the first column, as cells, or empty for none; the
-        rows that cells are made of; and the data set that all of them are about, or none.
-    """
+    """Return a table with one row for each row of a data frame, in groups."""
     made = [
         Group(
             _heading(heading, len(columns)),
@@ -121,13 +114,7 @@ def datasets_of(frame: pd.DataFrame) -> list[str]:
 def methods_by_parameter(
     frame: pd.DataFrame, grouping: Grouping, title: str, shown: Shown, notes: Sequence[str]
 ) -> Table:
-    """Return a table in the form of [MTPP24], Tables 1 to 3.
-
-    Parameters
-    ----------
-    frame
-        Columns `dataset`, `method`, that of the grouping, and those named by `shown`.
-    """
+    """Return a table in the form of [MTPP24], Tables 1 to 3."""
     values = values_in_order(frame[grouping.column])
     groups = tuple(
         _group(frame[frame["dataset"] == dataset], grouping.column, values, shown)

@@ -28,11 +28,6 @@ def runtime_scatter_data(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
     """Return one row per task that ran, for the first, the middle and the last value.
 
     Where that is more than `MOST_MARKS`, one in every few of them, in order of nodes.
-
-    Parameters
-    ----------
-    by
-        A parameter's column.
     """
     ran = tasks[(tasks["status"] != "unsupported") & tasks[by].notna() & (tasks["nodes"] > 0)]
     ran = ran[ran["wall_seconds"].notna()]
@@ -47,13 +42,7 @@ def runtime_scatter_data(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def draw_runtime_scatter(data: pd.DataFrame, axes: "Axes", looks: Looks | None = None) -> None:
-    """Draw a mark per task, filled if it ended ok.
-
-    Parameters
-    ----------
-    looks
-        By method, if they are to be those of another plot or panel.
-    """
+    """Draw a mark per task, filled if it ended ok."""
     methods = natural_order(data["method"])
     looks = looks or looks_of(methods)
     for method in methods:

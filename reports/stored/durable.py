@@ -17,30 +17,13 @@ FILES_AT_A_TIME = 8
 
 
 def write_durably(path: Path, content: Any) -> None:
-    """Create or replace a file so that no crash or power cut after the return loses it.
-
-    Parameters
-    ----------
-    content
-        Bytes, or anything that offers its bytes as a buffer.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written; what was there before stays.
-    """
+    """Create or replace a file so that no crash or power cut after the return loses it."""
     with writing_durably(path) as file:
         file.write(content)
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder, and those that it lies in, unless it is there.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be created.
-    """
+    """Create a folder, and those that it lies in, unless it is there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -49,13 +32,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def writing_durably(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to create or replace; it gets its name once the block ends without an error.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written; what was there before stays.
-    """
+    """Open a file to create or replace; it gets its name once the block ends without an error."""
     if not path.name:
         raise StoreError(f"{path} is a folder; expected the path of a file.")
     unique = f"{os.getpid()}-{threading.get_native_id()}"
@@ -76,19 +53,7 @@ def writing_durably(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_partial_files(folder: Path, *, of_living: bool) -> None:
-    """Delete partial files that interrupted writers have left in a folder, if it exists.
-
-    Parameters
-    ----------
-    of_living
-        Whether files go whose writer's number is that of a living process. Right if there can be no
-        other writer: numbers are used again.
-
-    Raises
-    ------
-    StoreError
-        If a file cannot be deleted.
-    """
+    """Delete partial files that interrupted writers have left in a folder, if it exists."""
     for path in folder.glob(f".*{PARTIAL_SUFFIX}"):
         writer = path.name.removesuffix(PARTIAL_SUFFIX).rpartition(".")[2].partition("-")[0]
         if not of_living and Path(f"/proc/{writer}").exists():

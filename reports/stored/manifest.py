@@ -37,13 +37,7 @@ def files_of_run(directory: Path) -> list[str]:
 
 
 def write_manifest(directory: Path, path: Path) -> str:
-    """Write the manifest of a folder, and return the manifest's own hash.
-
-    Raises
-    ------
-    StoreError
-        If a file cannot be read or written, or has a name of several lines.
-    """
+    """Write the manifest of a folder, and return the manifest's own hash."""
     hashes = _hashes(directory, files_of_run(directory))
     for name, digest in hashes.items():
         if not digest or "\n" in name:
@@ -54,13 +48,7 @@ def write_manifest(directory: Path, path: Path) -> str:
 
 
 def read_manifest(path: Path) -> dict[str, str]:
-    """Return the hash of each file that a manifest lists.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no manifest.
-    """
+    """Return the hash of each file that a manifest lists."""
     found: dict[str, str] = {}
     text = read_bytes(path, "a manifest").decode(errors="surrogateescape")
     for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
@@ -75,13 +63,7 @@ def read_manifest(path: Path) -> dict[str, str]:
 
 
 def differences(directory: Path, manifest: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each file of a folder and of a manifest, with what is wrong with it; None if nothing.
-
-    Parameters
-    ----------
-    manifest
-        From `read_manifest`.
-    """
+    """Yield each file of a folder and a manifest, with what is wrong with it; None if nothing."""
     hashes = _hashes(directory, files_of_run(directory))
     for name in sorted({*hashes, *manifest}):
         if name not in manifest:

@@ -48,25 +48,13 @@ def is_made_by_reports(path: Path) -> bool:
 
 
 def open_table(path: Path) -> pq.ParquetFile:
-    """Open a Parquet file.
-
-    Raises
-    ------
-    OSError, pyarrow.ArrowException
-        If it cannot be read or is no such file.
-    """
+    """Open a Parquet file."""
     # Mapped: twice as fast for files of one row. By its bytes: a path may be no text.
     return pq.ParquetFile(pa.memory_map(os.fsencode(path)))
 
 
 def read_table(path: Path) -> pa.Table:
-    """Return the table of a Parquet file.
-
-    Raises
-    ------
-    OSError, pyarrow.ArrowException
-        As `open_table` does.
-    """
+    """Return the table of a Parquet file."""
     with open_table(path) as file:
         return file.read(use_threads=False)
 
@@ -94,18 +82,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def open_shard(path: Path, writer: str = "boundmark run") -> pq.ParquetFile:
-    """Open a file of this schema version.
-
-    Parameters
-    ----------
-    writer
-        The command that writes such files, for who gave another one.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be read, or has another schema version.
-    """
+    """Open a file of this schema version."""
     try:
         file = open_table(path)
     except (OSError, pa.ArrowException) as error:
@@ -171,13 +148,7 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def result_shard(row: Mapping[str, Any]) -> Any:
-    """Return a task's row as a file with the columns of `schema.RESULTS`.
-
-    Raises
-    ------
-    StoreError
-        If a column is unknown, or a value does not fit its column.
-    """
+    """Return a task's row as a file with the columns of `schema.RESULTS`."""
     if row.get("status") not in STATUSES:
         raise StoreError(
             f"status of task {row.get('task_id')!r} is {row.get('status')!r}; "
@@ -187,13 +158,7 @@ def result_shard(row: Mapping[str, Any]) -> Any:
 
 
 def trace_shard(task_id: Any, trace: Sequence[Mapping[str, Any]]) -> Any:
-    """Return the reports of a task as a file with the columns of `schema.TRACES`.
-
-    Raises
-    ------
-    StoreError
-        If a column or kind is unknown, or a value does not fit its column.
-    """
+    """Return the reports of a task as a file with the columns of `schema.TRACES`."""
     events = [{"task_id": task_id, **event} for event in trace]
     for event in events:
         if event.get("kind") not in TRACE_KINDS:

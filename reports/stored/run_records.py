@@ -73,15 +73,7 @@ class RunLabel:
 
 
 def run_label(tasks: pd.DataFrame, environments: Mapping[str, Mapping[str, Any]]) -> RunLabel:
-    """Return the label of a run.
-
-    Parameters
-    ----------
-    tasks
-        Its rows.
-    environments
-        Records of machine and software by hash; those that no row names do not count.
-    """
+    """Return the label of a run."""
     named = [environments[x] for x in _distinct(tasks["environment_sha256"]) if x in environments]
     libraries: dict[str, set[str]] = {}
     for record in named:
@@ -108,13 +100,7 @@ def _distinct(values: "pd.Series[Any]") -> tuple[str, ...]:
 
 
 def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
-    """Return the records of machine and software by hash.
-
-    Raises
-    ------
-    StoreError
-        If a file cannot be read as a JSON object.
-    """
+    """Return the records of machine and software by hash."""
     found = {}
     for path in sorted(store.environments.glob("*.json")):
         record = read_json(path)
@@ -127,20 +113,7 @@ def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
 def write_reference_seconds(
     store: ResultStore, seconds: list[float], replaced: Path | None = None
 ) -> Path:
-    """Store the CPU seconds of a process's reference tasks, and return the file.
-
-    Parameters
-    ----------
-    seconds
-        In the order in which they ran.
-    replaced
-        The process's file so far. A crash may leave both, with the first times twice.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
-    """
+    """Store the CPU seconds of a process's reference tasks, and return the file."""
     try:
         store.machine.mkdir(exist_ok=True)
     except OSError as error:
@@ -153,13 +126,7 @@ def write_reference_seconds(
 
 
 def reference_seconds(store: ResultStore) -> tuple[float, ...]:
-    """Return the CPU seconds of all reference tasks of a folder.
-
-    Raises
-    ------
-    StoreError
-        If a file cannot be read.
-    """
+    """Return the CPU seconds of all reference tasks of a folder."""
     found: list[float] = []
     for path in sorted(store.machine.glob("*.json")):
         found += read_json(path)
@@ -196,13 +163,7 @@ class Notes:
     def with_run(
         self, left_out: Mapping[str, str], assumptions: Mapping[str, tuple[str, ...]]
     ) -> "Notes":
-        """Return the notes with those of another run; of a file, the newest count.
-
-        Parameters
-        ----------
-        assumptions
-            Of each model that was read, also where there are none.
-        """
+        """Return the notes with those of another run; of a file, the newest count."""
         kept = {name: why for name, why in self.left_out.items() if name not in assumptions}
         return replace(
             self,
@@ -230,13 +191,7 @@ class Notes:
 
 
 def read_notes(store: ResultStore) -> Notes:
-    """Return the notes in a folder; none if there is no file.
-
-    Raises
-    ------
-    StoreError
-        If the file is not what it should be.
-    """
+    """Return the notes in a folder; none if there is no file."""
     path = store.directory / "notes.json"
     if not path.exists():
         return Notes()

@@ -93,13 +93,7 @@ class Unsupported(NamedTuple):
 
 
 def unsupported_by_reason(tasks: Iterable[tuple[str, str]]) -> list[Unsupported]:
-    """Return one entry for each reason why tasks were not supported, numbers in it aside.
-
-    Parameters
-    ----------
-    tasks
-        Method and reason of each.
-    """
+    """Return one entry for each reason why tasks were not supported, numbers in it aside."""
     found: dict[str, list[tuple[str, str]]] = {}
     for method, reason in tasks:
         found.setdefault(re.sub(r"\d[\d,.]*", "#", reason), []).append((method, reason))

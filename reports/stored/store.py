@@ -51,13 +51,7 @@ class ResultStore:
 
     @classmethod
     def open(cls, directory: Path) -> "ResultStore":
-        """Return the store of an existing folder, which is not changed.
-
-        Raises
-        ------
-        StoreError
-            If the folder holds no results, or results of another schema version.
-        """
+        """Return the store of an existing folder, which is not changed."""
         if not directory.exists():
             raise StoreError(f"{directory} does not exist; expected a results folder.")
         if not (directory / "results").is_dir():
@@ -73,13 +67,7 @@ class ResultStore:
 
     @classmethod
     def create_or_open(cls, directory: Path) -> "ResultStore":
-        """Return the store of a folder, which is created if need be.
-
-        Raises
-        ------
-        StoreError
-            If the folder cannot be written, or holds results of another schema version.
-        """
+        """Return the store of a folder, which is created if need be."""
         store = cls(directory)
         try:
             for folder in store._folders:
@@ -142,13 +130,7 @@ class ResultStore:
         return self._results, self._traces, *documents, self.environments, self.labels
 
     def remove_partial_files(self) -> None:
-        """Delete the partial files of interrupted runs and reports; only for the writer of rows.
-
-        Raises
-        ------
-        StoreError
-            If a file cannot be deleted.
-        """
+        """Delete the partial files of interrupted runs and reports; only for the writer of rows."""
         for folder in self._folders:
             remove_partial_files(folder, of_living=True)
         # A report may be written at the same time.
@@ -157,22 +139,7 @@ class ResultStore:
                 remove_partial_files(folder, of_living=False)
 
     def append(self, row: dict[str, Any], trace: Sequence[Mapping[str, Any]]) -> None:
-        """Store a finished task; a task that is already there is replaced.
-
-        Parameters
-        ----------
-        row
-            Values by column of `schema.RESULTS`; columns left out are null. `started_at` is a
-            time with its zone, or its ISO 8601 text.
-        trace
-            What the task reported, in order: mappings with the columns of `schema.TRACES`, where
-            `task_id` may be left out.
-
-        Raises
-        ------
-        StoreError
-            If a column is unknown, a value does not fit its column, or the disk refuses.
-        """
+        """Store a finished task; a task that is already there is replaced."""
         task_id = row.get("task_id")
         trace_content = trace_shard(task_id, trace)
         result_content = result_shard(row)
@@ -182,18 +149,7 @@ class ResultStore:
         write_durably(self._results / f"{task_id}.parquet", result_content)
 
     def put(self, rows: pd.DataFrame, traces: pd.DataFrame) -> None:
-        """Store the rows and traces of many tasks at once, in place of all that are there.
-
-        Parameters
-        ----------
-        rows, traces
-            Columns of `schema.RESULTS` and of `schema.TRACES`.
-
-        Raises
-        ------
-        StoreError
-            If a file cannot be written.
-        """
+        """Store the rows and traces of many tasks at once, in place of all that are there."""
         for folder, schema, frame in (
             (self._traces, TRACES, traces),
             (self._results, RESULTS, rows),
@@ -203,45 +159,21 @@ class ResultStore:
             write_durably(folder / MERGED, sink.getvalue())
 
     def results(self) -> pd.DataFrame:
-        """Return one row per task, sorted by task, with the columns of `schema.RESULTS`.
-
-        Raises
-        ------
-        StoreError
-            If a file cannot be read, or has another schema version.
-        """
+        """Return one row per task, sorted by task, with the columns of `schema.RESULTS`."""
         return latest_rows(read_rows(self._results, RESULTS))
 
     def traces(self) -> pd.DataFrame:
-        """Return all tasks' events with the columns of `schema.TRACES`.
-
-        Raises
-        ------
-        StoreError
-            If a file cannot be read, or has another schema version.
-        """
+        """Return all tasks' events with the columns of `schema.TRACES`."""
         return as_frame(read_rows(self._traces, TRACES))
 
     def finished(self) -> dict[str, str]:
-        """Return the status of every stored task, by task.
-
-        Raises
-        ------
-        StoreError
-            If a file cannot be read, or has another schema version.
-        """
+        """Return the status of every stored task, by task."""
         columns = ["task_id", "status", "started_at"]
         latest = latest_rows(read_rows(self._results, RESULTS, columns))
         return dict(zip(latest["task_id"], latest["status"], strict=True))
 
     def compact(self) -> None:
-        """Merge all files of a kind into one; a crash on the way loses nothing.
-
-        Raises
-        ------
-        StoreError
-            If a file cannot be read or written.
-        """
+        """Merge all files of a kind into one; a crash on the way loses nothing."""
         for folder, schema in ((self._traces, TRACES), (self._results, RESULTS)):
             shards = [path for path in parquet_files(folder) if path.name != MERGED]
             if not shards:
@@ -263,13 +195,7 @@ LARGEST_INLINE_PAYLOAD = 64 * 1024
 
 
 def read_document(directory: Path, digest: str) -> dict[str, Any] | None:
-    """Return a stored JSON document without large payload, None if it is not there.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be read, or its content is not what its name says.
-    """
+    """Return a stored JSON document without large payload, None if it is not there."""
     path = directory / f"{digest}.json"
     try:
         document = read_json(path)
@@ -281,16 +207,7 @@ def read_document(directory: Path, digest: str) -> dict[str, Any] | None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the contents of a JSON file of a results folder.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    StoreError
-        If it cannot be read, or is not what the folder's own files are: regular, of 128 MiB at
-        most, JSON.
-    """
+    """Return the contents of a JSON file of a results folder."""
     try:
         return json.loads(read_regular(path).decode())
     except FileNotFoundError:
@@ -307,11 +224,6 @@ def write_document(directory: Path, document: Mapping[str, Any]) -> str:
     A large ``payload`` is stored as ``<hash of the payload>.json.gz`` beside it, and the document
     then has ``payload_file`` and ``payload_sha256`` instead. A file that is there already is left
     alone: its name says that its content is the same.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
     """
     stored = dict(document)
     if "payload" in stored:
@@ -337,22 +249,7 @@ U = TypeVar("U")
 
 
 def read_parsed(folder: Path, digest: Any, parse: Callable[[Any], T]) -> T | None:
-    """Return a stored document, parsed; None if it is missing.
-
-    Parameters
-    ----------
-    folder
-        Where the store keeps documents of this sort, e.g. `store.instances`.
-    digest
-        Hash of the document; missing where a task left none.
-    parse
-        Makes an object of the document, e.g. `Schedule.from_json`.
-
-    Raises
-    ------
-    StoreError
-        If the document is damaged.
-    """
+    """Return a stored document, parsed; None if it is missing."""
     document = read_document(folder, digest) if isinstance(digest, str) else None
     try:
         return None if document is None else parse(document)
@@ -366,18 +263,7 @@ def parsed_pair(
     parse_instance: Callable[[Any], T],
     parse_solution: Callable[[Any], U],
 ) -> tuple[T, U] | None:
-    """Return a row's instance and solution as objects, None if one of them is not stored.
-
-    Parameters
-    ----------
-    row
-        With `instance_sha256` and `solution_sha256`.
-
-    Raises
-    ------
-    StoreError
-        If one of them is damaged.
-    """
+    """Return a row's instance and solution as objects, None if one of them is not stored."""
     instance = read_parsed(store.instances, row.instance_sha256, parse_instance)
     solution = read_parsed(store.solutions, row.solution_sha256, parse_solution)
     return None if instance is None or solution is None else (instance, solution)

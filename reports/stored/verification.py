@@ -59,16 +59,6 @@ def verify_documents(directory: Path, pairs: Sequence[Pair]) -> Iterator[tuple[P
     """Yield the checker's verdict on each solution or certificate, in any order.
 
     As many processes as the machine has cores check them.
-
-    Parameters
-    ----------
-    directory
-        The results folder.
-
-    Raises
-    ------
-    StoreError
-        If no process can be started.
     """
     if not pairs:
         return

@@ -103,18 +103,7 @@ class SupportedResults:
 
 
 def supported_results(store: ResultStore, *, with_traces: bool = True) -> SupportedResults:
-    """Read a folder's results and leave out the costs and bounds that no document supports.
-
-    Parameters
-    ----------
-    with_traces
-        Whether traces are wanted; if not, there are none.
-
-    Raises
-    ------
-    StoreError
-        If the results cannot be read.
-    """
+    """Read a folder's results and leave out the costs and bounds that no document supports."""
     results, traces = store.results(), store.traces() if with_traces else NO_TRACES
     left_out = [pd.DataFrame(columns=COLUMNS)]
     reader = _Reader(str(store.directory))
@@ -138,13 +127,7 @@ def supported_results(store: ResultStore, *, with_traces: bool = True) -> Suppor
 def leave_out(
     resting: Resting, wrong: pd.DataFrame, results: pd.DataFrame, traces: pd.DataFrame
 ) -> pd.DataFrame:
-    """Remove a column's values from results, in place, and return the other tasks' traces.
-
-    Parameters
-    ----------
-    wrong
-        Rows of the results whose value is to be missing.
-    """
+    """Remove a column's values from results, in place, and return the other tasks' traces."""
     results.loc[wrong.index, resting.column] = pd.NA
     results.loc[wrong.index, resting.hash_column] = None
     is_event = traces["task_id"].isin(wrong["task_id"]) & (traces["kind"] == resting.event)
@@ -302,18 +285,6 @@ def verified_results(
 
     Of each instance, the checker sees all documents with its best cost and with its best bound; if
     it rejects them, those with the next best, and so on. Worse costs and bounds are not checked.
-
-    Parameters
-    ----------
-    with_traces
-        Whether traces are wanted; if not, there are none.
-    on_check
-        Called with what is checked until now, after every check, and in the end.
-
-    Raises
-    ------
-    StoreError
-        If the results cannot be read, or the checker cannot be started.
     """
     supported = supported_results(store, with_traces=with_traces)
     checks = _Checks(store, on_check)

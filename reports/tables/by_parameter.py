@@ -37,13 +37,7 @@ GAP_COLUMNS = [
 
 
 def gap_by_parameter(certified: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return mean gaps over the instances that have one, with bootstrap intervals.
-
-    Parameters
-    ----------
-    by
-        A parameter's column.
-    """
+    """Return mean gaps over the instances that have one, with bootstrap intervals."""
     rows = []
     for dataset, value, group in groups_of(certified, by):
         ratios = 1 + group["gap"].dropna()
@@ -65,15 +59,6 @@ def mean_ratios(ratios: pd.DataFrame, groups: pd.DataFrame, by: str) -> pd.DataF
     charged that would not be arbitrary. So the mean is over the instances on which the method
     delivered, their number stands beside it, and a second mean is over the instances on which
     *every* method of the table delivered, methods that delivered nowhere in the group left out.
-
-    Parameters
-    ----------
-    ratios
-        Positive ratios, one row per instance (by hash) and one column per method; NaN for none.
-    groups
-        `dataset` and the parameter of each instance that has a reference, indexed by hash.
-    by
-        The parameter's column.
     """
     rows = []
     for dataset, value, group in groups_of(groups, by):
@@ -102,17 +87,6 @@ def bounds_by_parameter(tasks: pd.DataFrame, certified: pd.DataFrame, by: str) -
     with an optimum of 0, are no reference. Certified and claimed bounds never meet in one mean. A
     bound of 0 says nothing and counts as none, and so does a claim above the UB. The method
     `BEST` takes the best bound of each instance.
-
-    Parameters
-    ----------
-    by
-        A parameter's column.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `mean_ratios` for certified and for claimed bounds, and numbers of tasks by
-        status, missing for `BEST`.
     """
     having = certified[(certified["objective"] > 0).fillna(False)].set_index("instance_sha256")
     upper = having["objective"].astype("float64")
@@ -141,13 +115,6 @@ def solutions_by_parameter(
     """Return geometric means of UB/L by data set, method and value, with wins and ties.
 
     Wins and ties are counted over the group's instances, whether or not they have an L.
-
-    Parameters
-    ----------
-    reference
-        The bound L of each instance that has one, above 0, by instance hash.
-    by
-        A parameter's column.
     """
     solving = tasks[tasks["method_kind"].isin(["heuristic", "exact"])]
     costs = per_instance(solving, "objective")
@@ -177,11 +144,6 @@ def runtime_by_parameter(tasks: pd.DataFrame, by: str) -> pd.DataFrame:
 
     Seeds are averaged within an instance first. Unsupported tasks did not run: they are counted
     but have no time.
-
-    Parameters
-    ----------
-    by
-        A parameter's column.
     """
     ran = tasks[tasks["status"] != "unsupported"]
     key = ["dataset", "method", by]
@@ -206,16 +168,6 @@ def anytime_by_parameter(
     instance, and a bound method against the best verified objective. Instances without that
     reference are left out. Exact methods are measured by what they report alone, where claims
     count like certificates. A task that reported nothing has gap 1 throughout.
-
-    Parameters
-    ----------
-    by
-        A parameter's column.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Arithmetic means, seeds averaged within an instance first; empty without traces.
     """
     key = ["dataset", "method", by]
     if len(traces) == 0:
@@ -277,11 +229,6 @@ def tables_by_parameter(results: ProblemResults, reference: "pd.Series[float]") 
     """Return gap, bounds, solutions, runtime and anytime, named after the parameter.
 
     Instances without the parameter are left out.
-
-    Parameters
-    ----------
-    reference
-        What solutions are divided by, above 0, by instance hash.
     """
     by, named = results.grouping.column, results.grouping.named
     tasks, known = results.tasks[[*OF_TASKS, by]], results.certified[[*OF_INSTANCES, by]]

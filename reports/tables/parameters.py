@@ -37,11 +37,6 @@ def with_parameter_columns(table: pd.DataFrame) -> pd.DataFrame:
 
     A column holds integers if all its values are integers, and text otherwise; it is missing where
     an instance has no such parameter. Columns of parameters that the table had are replaced.
-
-    Raises
-    ------
-    StoreError
-        If an `instance_params` is not a JSON object.
     """
     parsed = cache(lambda text: json_object("instance_params", text))
     given = [parsed(text) for text in values_of(table["instance_params"])]
@@ -73,13 +68,7 @@ def in_order(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def json_object(column: str, text: Any) -> dict[str, Any]:
-    """Return a JSON object that results hold as text.
-
-    Raises
-    ------
-    StoreError
-        If it is none.
-    """
+    """Return a JSON object that results hold as text."""
     try:
         value = json.loads(text)
     except (TypeError, ValueError, RecursionError):

@@ -30,18 +30,6 @@ def best_rows(
     Best is the lowest verified cost, or the highest certified bound; of equal ones that which took
     the least wall-clock time, and then the first method by name. This is the rule everywhere.
 
-    Parameters
-    ----------
-    tasks
-        Columns `wall_seconds`, `method`, the value's and those of `of`.
-    of
-        What makes a group of rows of which one is best.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Some of the rows, the best one first, with their index.
-
     Examples
     --------
     >>> tasks = pd.DataFrame(

@@ -22,11 +22,6 @@ def with_names(results: pd.DataFrame) -> pd.DataFrame:
     `instance` says on which device where results of several are stored. Begins of hashes tell
     instances of one label apart, with all others that may be of the same file. Sorted by problem,
     data set, instance, parameters, method and seed, so that equal results make equal pages.
-
-    Raises
-    ------
-    StoreError
-        If a row's `instance_params` or `params` are not a JSON object.
     """
     tasks = results.copy()
     tasks["parameters"] = _by_text(
@@ -108,13 +103,7 @@ VARIANTS: Mapping[str, str] = {
 
 
 def method_names(tasks: pd.DataFrame) -> "pd.Series[Any]":
-    """Return each task's method, followed by the settings in which its runs differ.
-
-    Raises
-    ------
-    StoreError
-        If `params` of a task are not a JSON object.
-    """
+    """Return each task's method, followed by the settings in which its runs differ."""
     ways = tasks[["method", *VARIANTS]].drop_duplicates().reset_index(drop=True)
     names = ways["method"].astype("object")
     for column, form in VARIANTS.items():
@@ -179,16 +168,6 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     `gap` is ``objective / bound - 1``, missing if either is missing or the bound is 0 and the
     objective is not. `optimal` says that objective and bound are equal. One column per parameter of
     instances follows, e.g. `param_devices`.
-
-    Parameters
-    ----------
-    tasks
-        From `with_names`.
-
-    Raises
-    ------
-    StoreError
-        If a verified objective is below a certified bound of the same instance.
     """
     upper, lower, claims = (
         best_rows(tasks, column, highest=column != "objective").set_index("instance_sha256")

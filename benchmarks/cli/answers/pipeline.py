@@ -35,12 +35,6 @@ def facts(answer: Answer) -> dict[str, Any]:
 
     Every `objective` ticks each stage passes its input on, so the throughput is 1 over it, and an
     input takes as many times that as there are stages with nodes ([MTPP24], Section 2).
-
-    Returns
-    -------
-    dict
-        `throughput_per_second`, None where ticks are no nanoseconds; `input_latency` and `cache`,
-        in ticks.
     """
     graph, cost = _instance(answer).graph, answer.objective
     is_time = graph.tick == "ns" and bool(cost)

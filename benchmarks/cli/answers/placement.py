@@ -146,13 +146,7 @@ def _instance(answer: Answer) -> PlacementInstance:
 
 
 def list_scheduled(instance: PlacementInstance, devices: IntArray) -> PlacementSchedule:
-    """Return the schedule of a placement by the simulator that all heuristics use.
-
-    Raises
-    ------
-    InvalidInputError
-        If a device does not support its operators or has no room for them.
-    """
+    """Return the schedule of a placement by the simulator that all heuristics use."""
     # Imports what is compiled.
     from boundmark.problems.placement.compiled import Simulator
 

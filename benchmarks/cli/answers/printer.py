@@ -32,13 +32,7 @@ def print_answers(
     is_table: bool = False,
     more: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print an answer in full, or several that differ in parameters as a table; or JSON.
-
-    Parameters
-    ----------
-    more
-        What JSON says besides of an answer.
-    """
+    """Print an answer in full, or several that differ in parameters as a table; or JSON."""
     if as_json:
         documents = [{**json_of(answer, files), **(more or {})} for answer, files in found]
         click.echo(json.dumps(documents if is_table else documents[0]))
@@ -186,20 +180,7 @@ def _print_sentence(label: str, text: str) -> None:
 
 
 def stored_files(answer: Answer, folder: Path | None, what: str) -> dict[str, Path]:
-    """Store an answer's solution under a readable name; return the files of the answer's parts.
-
-    Parameters
-    ----------
-    folder
-        The results folder; None for no files.
-    what
-        Which solution it is: ``"graded"``, or ``"best"`` for that of the folder if that is better.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be stored.
-    """
+    """Store an answer's solution under a readable name; return the files of the answer's parts."""
     if folder is None:
         return {}
     from boundmark.reports.stored.store import ResultStore, read_document, write_document
@@ -233,11 +214,6 @@ def write_named_solution(answer: Answer, directory: Path, what: str) -> Path | N
 
     The file is called after what the solution is, and the instance. None if the problem has no
     table, or nothing was found.
-
-    Raises
-    ------
-    StoreError
-        If the file cannot be written.
     """
     # Imports pandas.
     from boundmark.reports.text import file_name

@@ -131,23 +131,7 @@ METRIC = {"metric": "sum"}
 
 
 def in_order(source: NamedInstance, model: Model, order: str, seconds: float) -> NamedInstance:
-    """Return a slicing instance whose operators run in another order ([MEMORIANOVA24], 3.1).
-
-    Parameters
-    ----------
-    model
-        What the instance was made of.
-    order
-        A method of `ordering`, whose best order for the sum of memory is taken, or a file with an
-        order, as `boundmark evaluate` reads it.
-    seconds
-        For the method.
-
-    Raises
-    ------
-    InvalidInputError
-        If the model has no operators to order, or the order is none in which they can run.
-    """
+    """Return a slicing instance whose operators run in another order ([MEMORIANOVA24], 3.1)."""
     instance = source.instance
     assert isinstance(instance, SlicingInstance)
     names, found, how = _found(replace(model, device=None), order, seconds)

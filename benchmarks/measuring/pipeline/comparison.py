@@ -286,13 +286,7 @@ def _with_share(values: Sequence[int], at: int, scale: int) -> str:
 
 
 def compared(cut: CutModel, paths: Sequence[Path], settings: MeasurementSettings) -> Comparison:
-    """Run the stages in ONNX files, and return their times beside those predicted.
-
-    Raises
-    ------
-    BoundmarkError
-        If onnxruntime is not installed, or a stage cannot be run.
-    """
+    """Run the stages in ONNX files, and return their times beside those predicted."""
     if not is_available():
         raise MissingFileError(f"onnxruntime is not installed{extra_with('onnxruntime')}.")
     numbers = [one.stage for one in cut.models]
@@ -304,13 +298,7 @@ def compared(cut: CutModel, paths: Sequence[Path], settings: MeasurementSettings
 def compared_with_torch(
     model: Path, given: GivenPartition, settings: TorchSettings
 ) -> TorchComparison:
-    """Run the stages of a program of torch.export, and return their times beside those predicted.
-
-    Raises
-    ------
-    BoundmarkError
-        If torch or the device is not there, or a stage cannot be compiled or run.
-    """
+    """Run the stages of a program of torch.export and return their times beside those predicted."""
     load = os.getloadavg()[0]
     program = runnable(model, device=settings.device)
     import torch

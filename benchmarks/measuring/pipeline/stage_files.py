@@ -48,18 +48,7 @@ class GivenPartition:
     def read(
         cls, model: Path, solution: Path, k: str | None, device: str | None, dims: Mapping[str, int]
     ) -> "GivenPartition":
-        """Read a partition of a model.
-
-        Parameters
-        ----------
-        k, device, dims
-            As given on the command line, see `model.choose`.
-
-        Raises
-        ------
-        InvalidInputError
-            If the solution is no partition of the model.
-        """
+        """Read a partition of a model."""
         parameters = {} if k is None else {"k": k}
         given = solution_in(solution, choose(str(model), parameters, "pipeline", device, dims))
         instance = given.source.instance
@@ -95,18 +84,7 @@ class CutModel:
 def cut_stages(
     model: Path, solution: Path, k: str | None, device: str | None, dims: Mapping[str, int]
 ) -> CutModel:
-    """Cut an ONNX file by the partition in another file.
-
-    Parameters
-    ----------
-    k, device, dims
-        As for `GivenPartition.read`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the model is no ONNX file, or the solution no partition of it.
-    """
+    """Cut an ONNX file by the partition in another file."""
     _refuse_other_than_onnx(model)
     given = GivenPartition.read(model, solution, k, device, dims)
     if given.instance.graph.phase:
@@ -141,13 +119,7 @@ class CutPlacement:
 def cut_segments(
     model: Path, solution: Path, device: str | None, dims: Mapping[str, int]
 ) -> CutPlacement:
-    """Cut an ONNX file by the placement in another file.
-
-    Raises
-    ------
-    InvalidInputError
-        If the model is no ONNX file, the solution no placement of it, or operators were fused.
-    """
+    """Cut an ONNX file by the placement in another file."""
     _refuse_other_than_onnx(model)
     given = solution_in(solution, choose(str(model), {}, "placement", device, dims))
     instance = given.source.instance
@@ -171,13 +143,7 @@ def _refuse_other_than_onnx(model: Path) -> None:
 
 
 def written(cut: CutModel | CutPlacement, folder: Path) -> list[Path]:
-    """Write the parts' models into a folder, and return their files.
-
-    Raises
-    ------
-    StoreError
-        If the folder holds other stages, or cannot be written.
-    """
+    """Write the parts' models into a folder, and return their files."""
     _refuse_others(folder, [one.stage for one in cut.models])
     return [_write(one, folder) for one in cut.models]
 
@@ -230,20 +196,7 @@ def is_available() -> bool:
 def largest_difference(
     whole: Path, stages: Sequence[Path], dims: Mapping[str, int]
 ) -> tuple[float, float]:
-    """Return the largest difference between outputs, and the largest value of an output.
-
-    Parameters
-    ----------
-    stages
-        In the order in which data flows.
-    dims
-        Sizes of dimensions that the whole model leaves open; others are 1.
-
-    Raises
-    ------
-    BoundmarkError
-        If a model cannot be run.
-    """
+    """Return the largest difference between outputs, and the largest value of an output."""
     model = _session(whole)
     given = _inputs(model, dims)
     expected = _run(model, given, whole)

@@ -92,13 +92,7 @@ class StageTimes:
 def measure_stages(
     stages: Sequence[Path], settings: MeasurementSettings = MeasurementSettings()
 ) -> StageTimes:
-    """Run the stages' models, in the order in which data flows, and time them.
-
-    Raises
-    ------
-    BoundmarkError
-        If a stage cannot be loaded or run, or hangs.
-    """
+    """Run the stages' models, in the order in which data flows, and time them."""
     processors = assigned(len(stages), settings.threads)
     load = os.getloadavg()[0]
     with (

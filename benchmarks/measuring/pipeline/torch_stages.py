@@ -37,13 +37,7 @@ class TorchStage:
 
 
 def cut_program(program: Program, stages: Sequence[int]) -> list[TorchStage]:
-    """Return the stages of a program that have operators, by their numbers.
-
-    Parameters
-    ----------
-    stages
-        Of each operator of the program's graph.
-    """
+    """Return the stages of a program that have operators, by their numbers."""
     cutting = _Cutting(program, stages)
     return [cutting.stage(number) for number in cutting.parts]
 
@@ -83,11 +77,6 @@ def measure_stages(
     """Run a program's stages one after another, each alone on what those before it have made.
 
     On a GPU, a stage runs in a CUDA graph if it can be captured.
-
-    Raises
-    ------
-    BoundmarkError
-        If a stage cannot be compiled or run.
     """
     import torch
 

@@ -68,17 +68,7 @@ def tuned_work(
     rounds: Sequence[Sequence[StageObservation]],
     settings: TuningSettings = TuningSettings(),
 ) -> Floats:
-    """Return the nanoseconds that operators are estimated to take, shape (n,).
-
-    Parameters
-    ----------
-    predicted
-        Nanoseconds by a model of costs, shape (n,).
-    classes, kinds
-        Of each operator; those of one kind have the same type and sizes.
-    rounds
-        The stages of the partitions that have run, oldest first.
-    """
+    """Return the nanoseconds that operators are estimated to take, shape (n,)."""
     seen = [one for stages in rounds for one in stages if one.members.any()]
     if not seen:
         return predicted.astype(np.float64)

@@ -70,13 +70,7 @@ class SupervisorPool(WorkerPlugin):
 
     @contextmanager
     def lend(self) -> Iterator[Supervisor]:
-        """Give a supervisor to one task.
-
-        Raises
-        ------
-        ServerStoppedError
-            If worker or run have ended.
-        """
+        """Give a supervisor to one task."""
         with self._lock:
             if self._closed:
                 raise ServerStoppedError
@@ -121,15 +115,7 @@ class EndWithClient(SchedulerPlugin):
 
 
 def run_task(pool: str, task: Task, packed_instance: bytes) -> Outcome:
-    """Run a task under the supervisors of this worker.
-
-    Parameters
-    ----------
-    pool
-        Name under which the run's `SupervisorPool` is registered.
-    packed_instance
-        Canonical JSON, compressed.
-    """
+    """Run a task under the supervisors of this worker."""
     plugin = get_worker().plugins[pool]
     assert isinstance(plugin, SupervisorPool)
     with plugin.lend() as supervisor:

@@ -37,14 +37,6 @@ class Engine(Protocol):
 
         Returns when all tasks are done. If anything raises, be it `on_outcomes`, the iteration over
         the tasks, or Ctrl-C, all running tasks are killed and the exception propagates.
-
-        Parameters
-        ----------
-        tasks
-            Taken one by one as there is room for more.
-        on_outcomes
-            Called in the calling thread with the tasks that have ended since the last call, one or
-            more, in the order in which they did: many are stored together in less time.
         """
 
 
@@ -66,13 +58,7 @@ class LocalEngine:
     _started: list[Supervisor] = field(default_factory=list)
 
     def start(self, problem: str, first: Sequence[str]) -> None:
-        """Start the processes for tasks of a problem; `run` takes tasks when they are ready.
-
-        Parameters
-        ----------
-        first
-            Names of the methods that are run first.
-        """
+        """Start the processes for tasks of a problem; `run` takes tasks when they are ready."""
         self._started = self._supervisors()
         for number, supervisor in enumerate(self._started):
             # Each imports what it will probably run, so that all are ready sooner.
@@ -177,25 +163,7 @@ def _present(waiting: "queue.SimpleQueue[Item]") -> Iterator[Item]:
 def make_engine(
     name: str | None, workers: int | None = None, scheduler: str | None = None
 ) -> Engine:
-    """Return an engine.
-
-    Parameters
-    ----------
-    name
-        One of `ENGINES`; None for ``"dask"`` if there is a scheduler, else ``"local"``.
-    workers
-        Tasks at a time on this machine; one per CPU if left out.
-    scheduler
-        Address of a Dask scheduler, for the engine ``"dask"``; without one, its workers are
-        processes of this machine.
-
-    Raises
-    ------
-    InvalidInputError
-        If workers or scheduler do not go with the rest.
-    BoundmarkError
-        If a package that the engine needs is not installed.
-    """
+    """Return an engine."""
     if name is None:
         name = "local" if scheduler is None else "dask"
     if scheduler is not None and name != "dask":
@@ -221,13 +189,7 @@ def make_engine(
 
 
 def worker_count(given: object) -> int:
-    """Return the number of workers that is given, or else one per CPU.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no integer in range.
-    """
+    """Return the number of workers that is given, or else one per CPU."""
     if given is None:
         return len(os.sched_getaffinity(0))
     return bounded_integer("workers", plain_value(given), 1, MOST_WORKERS)

@@ -66,15 +66,7 @@ class Ending:
 
     @classmethod
     def without_last_reports(cls, started: float, known: "Ending | None") -> "Ending":
-        """Return the ending of a child whose last reports were not checked.
-
-        Parameters
-        ----------
-        started
-            When it was asked to run, by `time.monotonic()`.
-        known
-            How it ended, if it has.
-        """
+        """Return the ending of a child whose last reports were not checked."""
         if known is not None:
             return replace(known, status="timeout", detail=UNCHECKED)
         return cls(
@@ -217,24 +209,7 @@ class ForkServer:
         on_frame: Callable[[Frame], None],
         documents: bytes = b"",
     ) -> Ending:
-        """Do one job in a child and wait for its end.
-
-        Parameters
-        ----------
-        job
-            JSON values for the job.
-        on_frame
-            Called for every report, as it comes, except those on the child's start and end.
-        documents
-            Bytes that the job can read, of any size.
-
-        Raises
-        ------
-        BoundmarkError
-            If the warm process cannot start.
-        ServerStoppedError
-            If `stop` was called.
-        """
+        """Do one job in a child and wait for its end."""
         self.wait_until_ready()
         request = {
             "job": dict(job),
@@ -307,15 +282,7 @@ class ForkServer:
         self._control.close()
 
     def wait_until_ready(self) -> None:
-        """Return once the warm process has imported its job's modules.
-
-        Raises
-        ------
-        BoundmarkError
-            If it cannot.
-        ServerStoppedError
-            If `stop` was called.
-        """
+        """Return once the warm process has imported its job's modules."""
         if self._is_ready:
             return
         message = self._receive() or {"failed": "it ended before it was ready"}

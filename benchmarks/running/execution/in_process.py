@@ -41,18 +41,7 @@ def run_here(
     is_limited: bool = True,
     grace_seconds: float = GRACE_SECONDS,
 ) -> Outcome:
-    """Run a task in this process and verify its solutions and bounds.
-
-    Parameters
-    ----------
-    method, instance
-        Those that the task names.
-    is_limited
-        Whether the method is ended some time after its limit. That takes the signals of the main
-        thread; in others nothing ends it.
-    grace_seconds
-        How long after.
-    """
+    """Run a task in this process and verify its solutions and bounds."""
     reports = Reports()
     started_at = datetime.now(UTC).isoformat()
     # Before the method runs: it may change the instance, but not what it is judged by.

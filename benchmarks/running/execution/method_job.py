@@ -57,14 +57,7 @@ class MethodJob:
 
 
 def prepare(argument: str) -> MethodJob:
-    """Import the modules that all methods of a problem need, and the methods that run first.
-
-    Parameters
-    ----------
-    argument
-        JSON: ``problem``; ``methods``, ``"module:NAME"`` of a `Method` or a tuple of them, or an
-        empty text for all that are registered for the problem; ``first``, names of methods.
-    """
+    """Import the modules that all methods of a problem need, and the methods that run first."""
     asked = json.loads(argument)
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
@@ -119,13 +112,7 @@ class StreamedProgress:
         self._claimed = float("-inf")
 
     def solution(self, solution: Solution) -> None:
-        """Send a solution if none has been better so far.
-
-        Raises
-        ------
-        InvalidInputError
-            If it breaks a constraint.
-        """
+        """Send a solution if none has been better so far."""
         objective = self._instance.objective(solution)
         with self._lock:
             if self._objective is not None and objective > self._objective:
@@ -135,13 +122,7 @@ class StreamedProgress:
             self._send("solution", objective, document)
 
     def bound(self, bound: Certificate | Claim) -> None:
-        """Send a bound if it is the best so far of its sort.
-
-        Raises
-        ------
-        InvalidInputError
-            If a result could not hold it.
-        """
+        """Send a bound if it is the best so far of its sort."""
         with self._lock:
             if isinstance(bound, Claim):
                 if not isinstance(bound.kind, str) or not bound.kind.isprintable():
@@ -180,15 +161,7 @@ def _methods_at(path: str) -> Mapping[str, Method]:
 
 
 def check_method(task: Task, method: Method) -> None:
-    """Raise an error unless a method is the one that a task names, and can run here.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is another one, or has another version.
-    UnsupportedError
-        If it needs a module that is not installed.
-    """
+    """Raise an error unless a method is the one that a task names, and can run here."""
     if method.problem != task.problem:
         raise InvalidInputError(
             f"method {method.name!r} treats {method.problem!r}; the task's problem is "

@@ -69,13 +69,7 @@ def kill_group(leader: int) -> None:
 
 
 def end_children() -> list[resource.struct_rusage]:
-    """Kill and reap all children, adopted ones included.
-
-    Returns
-    -------
-    list
-        What each of them used.
-    """
+    """Kill and reap all children, adopted ones included."""
     used: list[resource.struct_rusage] = []
     while True:
         # Not a blocking wait: the kernel's list may lack a child that was adopted meanwhile.

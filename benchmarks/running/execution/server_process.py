@@ -33,13 +33,7 @@ class _ClientGoneError(Exception):
 
 
 def main(control_descriptor: str, job_module: str, argument: str) -> int:
-    """Serve until the control socket closes.
-
-    Parameters
-    ----------
-    job_module
-        Its `prepare(argument)` imports everything a job needs and returns the job.
-    """
+    """Serve until the control socket closes."""
     with (
         contextlib.suppress(_ClientGoneError, BrokenPipeError, ConnectionResetError),
         socket.socket(fileno=int(control_descriptor)) as control,

@@ -52,45 +52,18 @@ class Supervisor:
         self._stopped = False
 
     def start(self, problem: str, first: Sequence[str] = ()) -> None:
-        """Start the processes for tasks of a problem; `run` waits until they are ready.
-
-        Parameters
-        ----------
-        first
-            Names of the methods to import at once; others are imported before their first task.
-        """
+        """Start the processes for tasks of a problem; `run` waits until they are ready."""
         self._problem, self._first = problem, tuple(first)
         for name in self._starters:
             self._server(name)
 
     def wait_until_ready(self) -> None:
-        """Return once the processes that `start` has started can run a task.
-
-        Raises
-        ------
-        BoundmarkError
-            If they cannot start.
-        ServerStoppedError
-            If `stop` was called.
-        """
+        """Return once the processes that `start` has started can run a task."""
         for name in self._starters:
             self._ready_server(name)
 
     def run(self, task: Task, instance: bytes) -> Outcome:
-        """Run a task and verify its solutions and bounds.
-
-        Parameters
-        ----------
-        instance
-            Canonical JSON of the task's instance.
-
-        Raises
-        ------
-        BoundmarkError
-            If the warm processes cannot start.
-        ServerStoppedError
-            If `stop` was called, and nothing was accepted by then.
-        """
+        """Run a task and verify its solutions and bounds."""
         reports = Reports()
         started_at = datetime.now(UTC).isoformat()
         limits = Limits(

@@ -97,13 +97,7 @@ class Verification:
         self._checking = threading.Lock()
 
     def finish(self, candidates: Sequence[Candidate]) -> Verified:
-        """Check the best candidates, and the next best if need be.
-
-        Parameters
-        ----------
-        candidates
-            Best first within each kind.
-        """
+        """Check the best candidates, and the next best if need be."""
         return judge(self._refusals, candidates)
 
     def so_far(self) -> Verified:
@@ -123,11 +117,6 @@ class Verification:
         So what was found early counts, even if the time is up before the last of it is checked.
         Checks take at most a tenth of the time of one processor, and one more begins when what is
         best then can only just be checked.
-
-        Parameters
-        ----------
-        until
-            When checks are ended, by `time.monotonic()`.
         """
         is_over = threading.Event()
 
@@ -195,16 +184,7 @@ def judge(
     refusals: Callable[[Sequence[Candidate]], Sequence[str | None]],
     candidates: Sequence[Candidate],
 ) -> Verified:
-    """Return the best candidate of each kind that is accepted.
-
-    Parameters
-    ----------
-    refusals
-        Returns why candidates are refused, None for one that is accepted; it may stop after the
-        first that is refused.
-    candidates
-        Best first within each kind.
-    """
+    """Return the best candidate of each kind that is accepted."""
     if not candidates:
         return Verified()
     began = time.perf_counter()
@@ -306,14 +286,7 @@ class Reports:
         return [one for best in self._best.values() for one in best[:1]]
 
     def events(self, started: float, seconds: float) -> list[Event]:
-        """Return improvements in the order in which they came.
-
-        Parameters
-        ----------
-        started, seconds
-            When the method started, by `time.monotonic()`, and how long it ran. What it sent at its
-            very end arrives a little later.
-        """
+        """Return improvements in the order in which they came."""
         return [
             Event(min(max(0.0, one.at - started), seconds), one.kind, one.value)
             for one in self._arrivals

@@ -38,13 +38,7 @@ def prepare(checker: str) -> Job:
 def refusal(
     checker: Any, instance: dict[str, Any], instance_sha256: str, item: Frame
 ) -> str | None:
-    """Return why a document is refused, None if it is accepted and has the reported value.
-
-    Parameters
-    ----------
-    checker
-        The module `boundmark.bounds.checker`, or one like it.
-    """
+    """Return why a document is refused, None if it is accepted and has the reported value."""
     try:
         document = json.loads(item.body)
         if document["instance_sha256"] != instance_sha256:

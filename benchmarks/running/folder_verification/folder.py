@@ -33,17 +33,6 @@ def verify_folder(directory: Path, accepted: Accepted | None = None) -> Iterator
     A row is accepted if everything that it states of its instance, cost and bound follows from the
     accepted documents, which name its method, its task's identity follows from what was run, and
     its trace ends where it says.
-
-    Parameters
-    ----------
-    accepted
-        Gets the accepted documents, so that reports and comparisons need not check them again. It
-        is not asked: here, everything is checked.
-
-    Raises
-    ------
-    StoreError
-        If the folder holds no results, or they cannot be read.
     """
     store = ResultStore.open(directory)
     rows = list(rows_of(store.results()))
@@ -102,13 +91,7 @@ FINALS = (
 
 
 def trace_faults(row: Mapping[str, Any], events: pd.DataFrame) -> Iterator[str]:
-    """Yield a clause for each event of a task that contradicts its row.
-
-    Parameters
-    ----------
-    events
-        The task's events, with columns `seconds`, `kind` and `value`.
-    """
+    """Yield a clause for each event of a task that contradicts its row."""
     known = [kind for kind, _, _ in FINALS]
     for kind in sorted(set(events["kind"]) - set(known)):
         yield f"its trace has the kind {kind!r}; expected one of {', '.join(known)}"

@@ -28,13 +28,7 @@ KINDS = get_args(Kind)
 
 
 def row_faults(row: Mapping[str, Any], documents: Documents) -> Iterator[str]:
-    """Yield a clause for each value in a row that does not follow from the documents.
-
-    Parameters
-    ----------
-    row
-        One row of the results by column; missing values are None.
-    """
+    """Yield a clause for each value in a row that does not follow from the documents."""
     if row["method_kind"] not in KINDS:
         yield f"method_kind is {_short(row['method_kind'])}; expected one of {', '.join(KINDS)}"
     yield from _identity_faults(row)

@@ -24,11 +24,6 @@ def verify_files(paths: Sequence[Path]) -> Iterator[Verdict]:
     """Yield a verdict on solutions and certificates whose instance is among the files.
 
     An instance is also looked for where a results folder keeps it, in ``../instances``.
-
-    Raises
-    ------
-    InvalidInputError
-        If none of the files is a solution or a certificate.
     """
     instances: Instances = {}
     documents = []
@@ -78,26 +73,13 @@ def verify_sources(directory: Path) -> Iterator[Verdict]:
 
     What cannot be made again here is rejected with the reason: it came from a file, its device is
     described in one, or its data set is not there.
-
-    Raises
-    ------
-    StoreError
-        If the folder holds no results, or they cannot be read.
     """
     results = ResultStore.open(directory).results()
     yield from verify_stated_sources(str(directory), results)
 
 
 def verify_stated_sources(place: str, rows: pd.DataFrame) -> Iterator[Verdict]:
-    """Yield a verdict on every instance that rows name, as `verify_sources` does.
-
-    Parameters
-    ----------
-    place
-        Where the rows are, for the verdicts.
-    rows
-        Columns `problem`, `dataset`, `instance`, `device`, `instance_params`, `instance_sha256`.
-    """
+    """Yield a verdict on every instance that rows name, as `verify_sources` does."""
     stated = rows[[*MADE_FROM, "instance_params", "instance_sha256"]].drop_duplicates()
     for key, own in stated.groupby(MADE_FROM, sort=True, dropna=False):
         problem, dataset, member, device = map(str, key)

@@ -58,13 +58,7 @@ def memory_latency(instance: Instance, payload: Any) -> int:
 def read_pairs(
     instance: Instance, paths: Paths, device: int, value: Any
 ) -> list[tuple[int, int, int, int]]:
-    """Return all pairs of a device as (allocation, release, amount, longest path between them).
-
-    Raises
-    ------
-    Rejected
-        If the pairs are not that.
-    """
+    """Return all pairs of a device as (allocation, release, amount, longest path between them)."""
     if type(value) is not list or not all(type(pair) is list and len(pair) == 3 for pair in value):
         raise Rejected("pairs of the payload is not a list of triples")
     spend(len(instance.duration) + instance.occupied)

@@ -34,14 +34,7 @@ def read_prices(part: Section, value: Any) -> Prices:
 
 
 def net_prices(part: Section, prices: Prices, scale: int, certain: int) -> tuple[int, list[int]]:
-    """Return a constant and a coefficient of each operator that add up to at most scale L(D).
-
-    Parameters
-    ----------
-    certain
-        Operators that are not in D: a tensor without prices has its size as the price of the first
-        of these that reads it.
-    """
+    """Return a constant and a coefficient of each operator that add up to at most scale L(D)."""
     spend(len(part.operators) + sum(2 + len(tensor.readers) for tensor in part.tensors))
     constant, net = scale * part.base, [0] * len(part.operators)
     for at, tensor in enumerate(part.tensors):

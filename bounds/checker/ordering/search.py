@@ -62,13 +62,7 @@ class Search:
         return ready
 
     def refutes_sum(self, least: list[int], limit: int) -> bool:
-        """Whether the memory of all operators adds up to the limit or more in every order.
-
-        Parameters
-        ----------
-        least
-            The least memory while each operator runs.
-        """
+        """Whether the memory of all operators adds up to the limit or more in every order."""
         level = {0: (sum(least), self._start, self._first)}
         for _ in self._part.operators:
             following: dict[int, tuple[int, int, int]] = {}

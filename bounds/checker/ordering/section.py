@@ -74,13 +74,7 @@ class Section(NamedTuple):
 def section(
     instance: Instance, order: list[int], position: list[int], live: int, begin: int, end: int
 ) -> Section:
-    """Return the section of an order from one position to another.
-
-    Parameters
-    ----------
-    live
-        L of what is before it.
-    """
+    """Return the section of an order from one position to another."""
     count = end - begin
     hold(ENTRY_BYTES * count + count * count // 2)
     base = live

@@ -82,13 +82,7 @@ def begun(graph: Instance, payload: Any) -> tuple[Instance, int, list[int]]:
 
 
 def ends(graph: Instance, weights: list[int], limit: int, value: Any) -> tuple[int, int]:
-    """Return what ends weigh together at most, by a tree for each, and how many stages are left.
-
-    Parameters
-    ----------
-    value
-        Of the first and the last stage, or empty: then they are like others.
-    """
+    """Return what ends weigh together at most, by a tree for each, and how many stages are left."""
     if type(value) is not list or len(value) not in (0, 2):
         raise Rejected("ends of the payload is not a list of two, or of none")
     if not value:
@@ -113,13 +107,7 @@ def _refute(
     value: Any,
     what: str,
 ) -> None:
-    """Reject unless a tree shows that no such set weighs `least` or more.
-
-    Parameters
-    ----------
-    value
-        Has `scale` and `nodes`; `what` is its name.
-    """
+    """Reject unless a tree shows that no such set weighs `least` or more."""
     n = len(graph.work)
     scale = integer(value["scale"], f"scale of {what}", 1, LARGEST_AMOUNT)
     if type(value["nodes"]) is not list:
@@ -198,13 +186,7 @@ class HeavySets:
         return inside, outside
 
     def bounded(self, inside: int, outside: int, numbers: list[int]) -> list[tuple[int, int]]:
-        """Return the nodes that a flow leaves undecided no longer; nothing if it leaves no set.
-
-        Parameters
-        ----------
-        numbers
-            A price of weight, then the edges where the flow changes, each with its new amount.
-        """
+        """Return the nodes that a flow leaves undecided no longer; nothing if it leaves no set."""
         if len(numbers) % 2 == 0:
             raise Rejected("an entry of nodes is not a price, edges and amounts")
         price = integer(numbers[0], "price of weight", 0, LARGEST_AMOUNT)

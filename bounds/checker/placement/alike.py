@@ -18,13 +18,7 @@ Pair = tuple[int, int]
 
 
 def alike_devices(instance: Instance, duration: Sequence[Sequence[int]]) -> list[int]:
-    """Return, for each device, the first device that is like it.
-
-    Parameters
-    ----------
-    duration
-        Of each operator on each device, with the same number wherever it cannot be.
-    """
+    """Return, for each device, the first device that is like it."""
     span = len(instance.capacity)
     columns = list(zip(instance.capacity, zip(*duration, strict=True), strict=True))
     spend(span * (len(duration) + 1))
@@ -54,13 +48,7 @@ def _is_same_exchanged(ticks: Sequence[int], span: int, a: int, b: int) -> bool:
 def alike_in_module(
     alike: Sequence[int], ticks: Sequence[int], tensor: Sequence[int], span: int
 ) -> list[int]:
-    """Return the devices that are alike in a module, too: none if an interval tells them apart.
-
-    Parameters
-    ----------
-    ticks, tensor
-        Of the arcs of the module; those of tensors are alike already.
-    """
+    """Return the devices that are alike in a module, too: none if an interval tells them apart."""
     for arc, name in enumerate(tensor):
         if name < 0 and any(first != d for d, first in enumerate(alike)):
             spend(4 * span**2)
@@ -72,13 +60,7 @@ def alike_in_module(
 
 
 def first_pair(module: Module, pair: Pair, has_first: bool, has_last: bool) -> Pair:
-    """Return the first pair of devices, of the ends of a module, that is like the given one.
-
-    Parameters
-    ----------
-    has_first, has_last
-        Whether the module has these ends; where it does not, the device is 0 and means nothing.
-    """
+    """Return the first pair of devices, of the ends of a module, that is like the given one."""
     alike, (source, target) = module.alike, pair
     source, was = (int(alike[source]), source) if has_first else (source, -1)
     if has_last:

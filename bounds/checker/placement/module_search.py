@@ -95,13 +95,7 @@ def delay(room: Scratch, i: int, j: int, lag: int) -> bool:
 
 
 def settle(room: Scratch, threshold: int, trailed: int, limit: int) -> int:
-    """Propagate starts and tails, and decide pairs for which one order exceeds the threshold.
-
-    Returns
-    -------
-    int
-        How many pairs are in the trail then, -1 - that if the threshold is exceeded.
-    """
+    """Propagate starts and tails, and decide pairs for which one order exceeds the threshold."""
     items, precedences, pairs = room.count[1], room.count[2], room.count[3]
     for i in range(items):
         room.start[i] = 0
@@ -201,13 +195,7 @@ def order(module: Module, room: Scratch, threshold: int, limit: int) -> int:
 
 
 def search(module: Module, room: Scratch, threshold: int, limit: int) -> int:
-    """Return whether schedules up to the threshold are refuted, one was found, or it took too long.
-
-    Parameters
-    ----------
-    limit
-        Steps after which the search ends.
-    """
+    """Tell whether schedules up to a threshold are refuted, one was found, or it took too long."""
     size, width, allowed = module.operators, module.devices, room.allowed
     room.count[0] = 0
     for v in range(size):

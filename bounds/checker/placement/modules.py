@@ -34,11 +34,6 @@ def module_of(
 
     They take no time. Where they are is up to the caller: they are the first and the last of
     `allowed`. Operators and tensors that do not connect those in between are left out.
-
-    Raises
-    ------
-    TooLarge
-        If there are more operators, arcs or devices than a search may be about.
     """
     operators = [v for v in (ends[0], *body, ends[1]) if v != OUTSIDE]
     size, width = len(operators), network.devices

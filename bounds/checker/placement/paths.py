@@ -139,18 +139,7 @@ class Network:
     def heads(
         self, first: int, device: int, body: list[int], last: int
     ) -> tuple[dict[int, list[int]], list[int]]:
-        """Return the least ticks from the end of the first operator to the start of others.
-
-        Parameters
-        ----------
-        device
-            That of the first operator.
-
-        Returns
-        -------
-        tuple
-            For each operator between and each of its devices, and for each device of the last.
-        """
+        """Return the least ticks from the end of the first operator to the start of others."""
         spend(len(body) * (4 + 2 * self.devices))
         starts: dict[int, list[int]] = {}
         ends: dict[int, list[int]] = {}
@@ -191,13 +180,7 @@ class Network:
         return start
 
     def tails(self, body: list[int], last: int, device: int) -> dict[int, list[int]]:
-        """Return the least ticks from the end of operators to the start of the last one.
-
-        Parameters
-        ----------
-        device
-            That of the last operator.
-        """
+        """Return the least ticks from the end of operators to the start of the last one."""
         spend(len(body) * (4 + 2 * self.devices))
         # For each operator, the ticks from its start.
         from_start = {last: [NEVER] * (1 if last == OUTSIDE else self.devices)}

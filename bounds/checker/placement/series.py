@@ -54,14 +54,7 @@ def _whole(instance: Instance, payload: Any, *, has_searches: bool) -> int:
 
 
 def _search(module: Module, jump: Jump, searches: Any, refuted: Refuted) -> None:
-    """Raise the bounds of an interval to those that its searches prove.
-
-    Parameters
-    ----------
-    refuted
-        What searches have refuted so far. Where a module is like one before, and so are the
-        devices of its ends, they say the same of this one.
-    """
+    """Raise the bounds of an interval to those that its searches prove."""
     if type(searches) is not list:
         raise Rejected("searches of an interval is not a list")
     has_ends = jump.first != OUTSIDE, jump.last != OUTSIDE

@@ -128,13 +128,7 @@ def _output(instance: Instance, operator: int) -> int:
 
 
 def split_within(length: int, work: list[int], launch: list[int], widths: list[int]) -> int:
-    """Return the least ticks in which devices compute an operator, none more than its width.
-
-    Parameters
-    ----------
-    work, launch, widths
-        Of the devices that can compute parts; widths add up to the length at least.
-    """
+    """Return the least ticks in which devices compute an operator, none more than its width."""
     spend(2 + len(work))
     if not all(work):
         return 0

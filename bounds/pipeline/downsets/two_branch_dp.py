@@ -12,8 +12,8 @@ that leaves it.
 
 The compiled search does what the checker does with the same tables (see
 `checker.pipeline.two_branch_dp`), counts the steps that takes, and remembers by how many stages
-each pair was found, so that a partition can be told. Tables are for the largest threshold; at a lower one,
-what costs more is left out.
+each pair was found, so that a partition can be told. Tables are for the largest threshold; at a
+lower one, what costs more is left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

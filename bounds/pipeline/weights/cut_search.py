@@ -170,19 +170,6 @@ def _augmented(
 
     In each round, the paths are as short as any that are left ([DINIC70]). Numbers of
     vertices and arcs are unsigned, for which compiled code need not look whether they are negative.
-
-    Parameters
-    ----------
-    starts
-        Number of nodes at the beginning of `Space.starts` from or to which to look for paths.
-    sign
-        1 for paths from these nodes, -1 for paths to them.
-    rounds
-        Number of rounds, at most.
-
-    Returns
-    -------
-    The bound. If there are no more paths, `Space.level` is -1 for vertices that none reach.
     """
     arc_start, head, reverse = rule.arc_start, rule.head, rule.reverse
     residual, added, known = search.residual, search.added, space.known
@@ -272,17 +259,7 @@ def _augmented(
 
 @njit([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SPACE)], cache=True, nogil=True)
 def _bound(bound: int, limit: int, rule: Rule, search: Search, sides: Sides, space: Space) -> int:
-    """Raise the bound of a branch by flow from all nodes that lower it, until it exceeds a limit.
-
-    Parameters
-    ----------
-    bound
-        What the bound is without what nodes add.
-
-    Returns
-    -------
-    The bound, exact if it does not exceed the limit.
-    """
+    """Raise the bound of a branch by flow from the nodes that lower it, until it is above a limit."""
     added, starts = search.added, 0
     space.known[:] = 0
     for v in range(len(added)):

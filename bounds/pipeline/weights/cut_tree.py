@@ -267,13 +267,7 @@ class _Rise:
         return max(self.refuted + step, min(middle, pace.threshold_for(seconds, self.end)))
 
     def prove(self, threshold: int) -> tuple[int, float, bool]:
-        """Search for a set that costs at most a threshold, and report a bound if there is none.
-
-        Returns
-        -------
-        How the last tree ended, the part of a certificate's size that was needed, and whether a set
-        was found that weights did not know.
-        """
+        """Search for a set that costs at most a threshold, and report a bound if there is none."""
         trees, k, limit = self.settings.tree, self.instance.k, threshold + self.allowed
         whole = np.floor(self.current / max(self.current.sum(), 1e-9) * WHOLE)
         weights, sets = frozen(whole.astype(np.int64)), self.weights.known
@@ -338,13 +332,7 @@ class _Pace:
     longest: float = math.inf
 
     def note(self, excess: float, seconds: float, has_refuted: bool, part: float) -> None:
-        """Record how long a tree took, or at least took if it was given up.
-
-        Parameters
-        ----------
-        part
-            Of a certificate's size that was needed.
-        """
+        """Record how long a tree took, or at least took if it was given up."""
         seconds, excess = max(seconds, 0.01), max(excess, 1.0)
         if min(seconds, self.seconds) > 0.1 and excess < 0.99 * self.excess:
             grown = math.log((1 if has_refuted else 1.5) * seconds / self.seconds)
@@ -355,11 +343,5 @@ class _Pace:
             self.longest = 0.8 * seconds / max(part, 1e-6)
 
     def threshold_for(self, seconds: float, end: float) -> int:
-        """Return the threshold whose tree is expected to take a given time.
-
-        Parameters
-        ----------
-        end
-            The threshold at which weights have nothing in excess.
-        """
+        """Return the threshold whose tree is expected to take a given time."""
         return int(end - self.excess * (self.seconds / seconds) ** (1 / self.power))

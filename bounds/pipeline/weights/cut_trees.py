@@ -105,13 +105,7 @@ class Tree:
         return members_where(sides == search.INSIDE)
 
     def more_found(self, budget: Budget, until: float = np.inf) -> list[int]:
-        """Return the set that was found and those found next, at most `MOST_FOUND`.
-
-        Parameters
-        ----------
-        until
-            Seconds of the budget after which no more are looked for.
-        """
+        """Return the set that was found and those found next, at most `MOST_FOUND`."""
         sets = [self.found()]
         while len(sets) < MOST_FOUND and self.run(budget, until) == search.FOUND:
             sets.append(self.found())
@@ -185,15 +179,7 @@ def bounded_ends(
     settings: TreeSettings,
     budget: Budget,
 ) -> Ends:
-    """Find what the first and the last stage weigh at most, so that weights still refute a limit.
-
-    Parameters
-    ----------
-    known
-        What the heaviest known sets weigh: of any stage, of the first and of the last.
-    others
-        Number of stages between these two.
-    """
+    """Find what first and last stage weigh at most, so that weights still refute a limit."""
     ends = Ends([int(weight) for weight in known[1:]])
     total, others_most = int(weights.sum()), others * int(known[0])
     # Each of the two trees may take an eighth of a certificate.
@@ -297,14 +283,7 @@ class _Arcs:
 
     @classmethod
     def of(cls, graph: PipelineGraph, position: int, much: int) -> "_Arcs":
-        """Return the arcs of a graph, each beside others from the same vertex.
-
-        Parameters
-        ----------
-        much
-            Room without a limit: of tensors that enter the first stage or leave the last one, which
-            there are none of.
-        """
+        """Return the arcs of a graph, each beside others from the same vertex."""
         n, m = graph.dag.nodes, graph.dag.edges
         consumers = np.diff(graph.dag.consumer_start)
         # Each arc is followed by the one back. To and from consumers, no flow is larger than the

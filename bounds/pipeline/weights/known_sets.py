@@ -214,20 +214,7 @@ def walk(
     seed: int,
     found: Mask,
 ) -> int:
-    """Walk for a number of steps; return how many sets were found.
-
-    Parameters
-    ----------
-    start
-        A set that may be a stage at the position.
-    weights
-        Of nodes; a stage weighs about 1.
-    position
-        ANY, FIRST or LAST: whether sets are convex, hold all producers, or hold all consumers.
-    found
-        Filled with the sets that were heavier than all before; the last row with the heaviest, if
-        there are more than rows.
-    """
+    """Walk for a number of steps; return how many sets were found."""
     np.random.seed(seed)
     n, at = len(start), _place(start, g)
     # The step until which a node waits.
@@ -295,15 +282,7 @@ def anneal(
     cold: float,
     found: Mask,
 ) -> int:
-    """Cool down once; return how many sets were found.
-
-    Parameters
-    ----------
-    start, weights, position, found
-        As in `walk`.
-    cold
-        Temperature at the end, in mean weights of a node.
-    """
+    """Cool down once; return how many sets were found."""
     hot = 0.5
     # In weights of a stage, for each limit by which the cost exceeds the limit.
     penalty = 2.0

@@ -241,13 +241,7 @@ class _Rise:
         return self.shared.found(self.is_loaded)
 
     def prove_all(self, precision: float) -> None:
-        """Refute rising thresholds up to a distance below the last one.
-
-        Raises
-        ------
-        UnsupportedError
-            If each of them takes a search too long to check.
-        """
+        """Refute rising thresholds up to a distance below the last one."""
         # Distances of the thresholds from the last one, as parts of it: a smaller one takes a
         # longer proof. While none is known to stand, steps are not larger than `most_step`.
         margins = [m for m in (0.03, 0.015, 0.008, 0.004, 0.002, 0.001, 0.0) if m > precision]

@@ -69,13 +69,6 @@ def allowance(front: Front, most: int) -> IntArray | None:
 
     Sets of at most half the units may weigh a little more than those that are known; larger ones,
     as much as is left by the heaviest packing beside them.
-
-    Parameters
-    ----------
-    front
-        Of the sets that are known.
-    most
-        The most that a packing may weigh.
     """
     units = len(front.weights) - 1
     half = units // 2
@@ -159,13 +152,6 @@ class Refuter:
         """Try to refute a threshold; return None if known sets make that impossible.
 
         Sets that cost half the limit or less come first: they decide what larger ones may weigh.
-
-        Parameters
-        ----------
-        limit
-            What a stage costs at most.
-        ends
-            What the first and the last stage weigh at most; None if that is what others do.
         """
         unit = unit_of(limit)
         units = limit // unit

@@ -127,13 +127,7 @@ class Front:
         return self.heaviest[self._together() >= least].tolist()  # type: ignore[no-any-return]
 
     def packings(self, more_than: int, most: int) -> list[Packing]:
-        """Return packings heavier than a limit, each the heaviest with some set, best first.
-
-        Parameters
-        ----------
-        most
-            How many to return.
-        """
+        """Return packings heavier than a limit, each the heaviest with some set, best first."""
         together = self._together()
         above = np.flatnonzero(together > more_than)
         best = above[np.argsort(-together[above], kind="stable")][:most]
@@ -252,25 +246,7 @@ def grow(
     found: BitSets,
     found_cost: IntArray,
 ) -> int:
-    """Grow sets up to a cost limit, each from a start that random nodes were removed from.
-
-    Parameters
-    ----------
-    starts
-        Convex sets; at least one node stays of each.
-    price
-        Of a tick, in weight.
-    noise
-        Largest part of a gain in weight that is added to it at random.
-    front
-        Heaviest weight known up to each unit of cost; raised by what is found.
-    found, found_cost
-        Filled with the sets above the front, and what they cost.
-
-    Returns
-    -------
-    How many were found; no more than there is room for.
-    """
+    """Grow sets up to a cost limit, each from a start that random nodes were removed from."""
     np.random.seed(seed)
     words = found.shape[1]
     inside, before, after, held, near, joined, all_held, all_inside = (
@@ -368,13 +344,7 @@ def grow(
 def heaviest_by_unit(
     units: IntArray, weights: IntArray, front: IntArray, heaviest: IntArray
 ) -> None:
-    """Find the heaviest set for each cost in units: its weight and number; 0 and -1 if none.
-
-    Parameters
-    ----------
-    units, weights
-        Of each set; those beyond the end of the front do not count.
-    """
+    """Find the heaviest set for each cost in units: its weight and number; 0 and -1 if none."""
     front[:] = 0
     heaviest[:] = -1
     for i in range(len(units)):
@@ -389,14 +359,6 @@ def pack(front: IntArray, best: IntArray, last: IntArray) -> None:
 
     Sets of more than half the units are in a packing once at most. They are considered for the
     packing of all units, and not for smaller ones.
-
-    Parameters
-    ----------
-    front
-        What a set of so many units weighs.
-    best, last
-        Filled with the most that sets of so many units together weigh, and the units of one of
-        those, 0 if fewer units do.
     """
     items = np.empty(len(front), np.int64)
     count, top = 0, 0

@@ -320,15 +320,7 @@ def search(pause: int, g: TensorGraph, rule: Rule, s: Stack) -> bool:
 
 @njit([types.void(_INT, _VECTOR, _VECTOR, _OPEN_VECTOR)], cache=True, nogil=True)
 def fill_short(price: int, front: IntArray, largest: IntArray, short: IntArray) -> None:
-    """Fill in `Rule.short`: by how much the front exceeds a price, at each cost or a larger one.
-
-    Parameters
-    ----------
-    front
-        What sets may weigh, by units of cost.
-    largest
-        The largest cost in each unit.
-    """
+    """Fill in `Rule.short`: by how much the front exceeds a price, at each cost or a larger one."""
     least = np.int64(2**62)
     for at in range(len(front) - 1, -1, -1):
         least = min(least, front[at] - price * largest[at])
@@ -383,11 +375,6 @@ class TensorFlow:
         """Find the flow for some decisions; return the cost of a set that attains the excess.
 
         It goes on from the flow before, of which as much is kept as the price allows.
-
-        Parameters
-        ----------
-        sides
-            1 for nodes inside, at least one, -1 for nodes outside, 0 for others, shape (n,).
         """
         arcs = self._network.first, self._network.leaving, self._network.heads
         cost = _split(price, sides, self._weights, self._graph, *arcs, self.taken, self.left)

@@ -83,13 +83,7 @@ class SharedWeights:
     _found: dict[bool, Found] = field(default_factory=dict)
 
     def tell(self, is_loaded: bool, found: Found) -> None:
-        """Hand over weights and the first of their sets, which are the heaviest.
-
-        Parameters
-        ----------
-        is_loaded
-            Whether parameters count as work, as they do in `tensors.loaded`.
-        """
+        """Hand over weights and the first of their sets, which are the heaviest."""
         self._found[is_loaded] = replace(found, sets=found.sets[:3_000])
 
     def found(self, is_loaded: bool) -> Found | None:
@@ -141,19 +135,7 @@ class SetWeights:
         budget: Budget,
         first: int | None = None,
     ) -> Found:
-        """Find weights for about the largest threshold that they refute.
-
-        Parameters
-        ----------
-        between
-            A threshold that is refuted already, and the cost of a partition.
-        allowed
-            What a set may cost more than the threshold.
-        start
-            Weights to begin with.
-        first
-            The threshold to begin with; None if that is not known.
-        """
+        """Find weights for about the largest threshold that they refute."""
         last, kept, current = 0, start, start
         refuted, above = between
         first = int(0.97 * above) if first is None else first
@@ -196,15 +178,7 @@ class SetWeights:
         close: float = 0.01,
         is_quick: bool = False,
     ) -> Weighing:
-        """Find weights under which every set that costs at most a limit weighs at most 1.
-
-        Parameters
-        ----------
-        close
-            What the bounds differ by at the end, in stages.
-        is_quick
-            Whether to end without the last rounds of walks.
-        """
+        """Find weights under which every set that costs at most a limit weighs at most 1."""
         # In stages: what the first solution goes by.
         first_gap = 0.5
         # Number of rounds without a new set after which the search ends, too.
@@ -269,12 +243,7 @@ class SetWeights:
         return self.known.heaviest(weights, self._limit, position)
 
     def _scaled(self, weights: FloatArray) -> tuple[FloatArray, float]:
-        """Scale weights so that no node or known set weighs more than 1.
-
-        Returns
-        -------
-        The weights, and how many stages they call for.
-        """
+        """Scale weights so that no node or known set weighs more than 1."""
         heaviest = max(float(weights.max()), self._heaviest(weights), 1e-9)
         needed = float(weights.sum()) / heaviest
         for position in self.positions[1:]:
@@ -358,12 +327,7 @@ class SetProgram:
         self._keep(np.flatnonzero(self._known.costs_of(self.numbers()) <= limit))
 
     def add_heaviest(self, weights: FloatArray, position: int, least: float, most_rows: int) -> int:
-        """Add the sets that weigh more than `least` and are no rows, the heaviest first.
-
-        Returns
-        -------
-        How many were added, `most_rows` at most.
-        """
+        """Add the sets that weigh more than `least` and are no rows, the heaviest first."""
         weighed = self._known.weighed(weights, self._limit, position)
         weighed[self.numbers(position)] = 0.0
         numbers = np.flatnonzero(weighed > max(least, 0.0))
@@ -378,13 +342,7 @@ class SetProgram:
         return float(weighed[self._position[: self._count] == position].max(initial=0.0))
 
     def solve(self, gap: float, budget: Budget) -> tuple[FloatArray, float]:
-        """Return weights near the central path, and an upper bound on what any weights come to.
-
-        Parameters
-        ----------
-        gap
-            Difference between the bounds so far.
-        """
+        """Return weights near the central path, and an upper bound on what any weights come to."""
         # Part of the gap that a solution leaves open, about; Newton's steps for it, at most; and
         # the Newton decrement at which a point is near enough.
         gap_part, steps, near = 0.3, 8, 0.5

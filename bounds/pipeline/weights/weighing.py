@@ -121,15 +121,7 @@ class Weigher:
     def at(
         self, limit: int, start: FloatArray, budget: Budget, precision: float = PRECISION
     ) -> Weighing:
-        """Find weights for packings that cost at most a limit.
-
-        Parameters
-        ----------
-        start
-            Weights to begin with.
-        precision
-            Difference of sums that makes no difference, in stages.
-        """
+        """Find weights for packings that cost at most a limit."""
         # About 2^11 units: more are more exact and slower. A multiple of the proofs' unit, so that
         # their packings are packings here, too.
         unit = unit_of(limit) * max(1, limit // (unit_of(limit) * 2**11))
@@ -322,12 +314,7 @@ class Master:
         self._program.change_cost(node, 0.0)
 
     def drop_idle(self) -> list[Row]:
-        """If there are many packings, drop those that constrain the last solution least.
-
-        Returns
-        -------
-        The packings dropped, which may be added again.
-        """
+        """If there are many packings, drop those that constrain the last solution least."""
         if len(self._packings) <= self._most:
             return []
         costs = self._reduced_costs[self._nodes :]

@@ -95,13 +95,7 @@ def definition(domain: str, op_type: str) -> Definition | None:
 def flops(
     domain: str, op_type: str, inputs: Inputs, outputs: Outputs, attributes: Attributes
 ) -> int:
-    """Return the number of operations of a node, of ONNX's own operators too: `flops.flops`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the shapes are not what the operator asks for.
-    """
+    """Return the number of operations of a node, of ONNX's own operators too: `flops.flops`."""
     found = definition(domain, op_type)
     rule = None if found is None else found.flops
     return onnx_flops.flops(op_type, inputs, outputs, attributes, rule)
@@ -127,15 +121,7 @@ def output_types(
     types: Mapping[str, KnownType],
     integers: Callable[[str], tuple[int, ...] | None],
 ) -> Sequence[KnownType | None]:
-    """Return the types of a node's outputs; none if they do not follow from what is known.
-
-    Parameters
-    ----------
-    types
-        Of tensors, by name.
-    integers
-        Returns the values of a tensor if it is a constant of few integers, by name.
-    """
+    """Return the types of a node's outputs; none if they do not follow from what is known."""
     found = definition(node.domain, node.op_type)
     if found is None or any(name and name not in types for name in node.input):
         return ()
@@ -162,15 +148,7 @@ def _plain(value: Any) -> Any:
 
 
 def _also(rule: Rule, *positions: int, attribute: str = "") -> Rule:
-    """Return a rule that counts one operation more per output for each thing that is fused in.
-
-    Parameters
-    ----------
-    positions
-        Of optional inputs that are added.
-    attribute
-        Names an activation, if it is there and says something.
-    """
+    """Return a rule that counts one operation more per output for each thing that is fused in."""
 
     def counted(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         more = sum(optional(inputs, at) is not None for at in positions)
@@ -205,15 +183,7 @@ def _quantised_recurrence(inputs: Inputs, outputs: Outputs, attributes: Attribut
 
 
 def _experts(weights_at: Sequence[int], *, is_packed: bool) -> Rule:
-    """Return a rule that counts a softmax over all experts, and the chosen ones of each token.
-
-    Parameters
-    ----------
-    weights_at
-        Positions of the weights of the first, the second, and the gating product.
-    is_packed
-        Whether bytes hold several weights.
-    """
+    """Return a rule that counts a softmax over all experts, and the chosen ones of each token."""
 
     def rule(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
         data, experts = given(inputs, 0), given(inputs, 1)[-1]

@@ -67,13 +67,7 @@ class AttentionSizes:
         return self.leading[0] if is_packed else self.leading[0] * self.new
 
     def flops(self, window: int) -> int:
-        """Return the operations of scores, softmax and weighted sum.
-
-        Parameters
-        ----------
-        window
-            Keys that a query meets at most; -1 if it meets all.
-        """
+        """Return the operations of scores, softmax and weighted sum."""
         keys = self.new + self.past
         rows = prod(self.leading) * self.heads
         return attention_flops(
@@ -139,13 +133,7 @@ def multi_head(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
 
 
 def projected(past_at: int) -> Sizes:
-    """Return how sizes follow where queries, keys and values are products of the first input.
-
-    Parameters
-    ----------
-    past_at
-        Position of the cache of both keys and values.
-    """
+    """Return how sizes follow where queries, keys and values are products of the first input."""
 
     def sizes(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
         data, heads = given(inputs, 0), attributes["num_heads"]
@@ -248,15 +236,7 @@ def like(*positions: int) -> Types:
 
 
 def with_elements(rule: Types, source: int, otherwise: int | None = None) -> Types:
-    """Return the type of the first output of a rule, with other elements.
-
-    Parameters
-    ----------
-    source
-        Position of the input whose elements they are.
-    otherwise
-        The type of elements if that is left out.
-    """
+    """Return the type of the first output of a rule, with other elements."""
 
     def types(call: Call) -> list[KnownType]:
         first = rule(call)[0]
@@ -327,13 +307,7 @@ def of_weights(rows_at: int) -> Types:
 
 
 def as_onnx(op_type: str, *positions: int, version: int = 21) -> Types:
-    """Return the types that ONNX infers for one of its own operators.
-
-    Parameters
-    ----------
-    positions
-        Of its inputs.
-    """
+    """Return the types that ONNX infers for one of its own operators."""
 
     def types(call: Call) -> list[KnownType]:
         if call.attributes.get("channels_last", 0):
@@ -420,15 +394,7 @@ def linear_attention_types(call: Call) -> list[KnownType]:
 
 
 def attended(sizes: Sizes, past_at: int, total_at: int | None = None) -> Types:
-    """Return types of attention's output, of the keys and values to keep, and of the scores.
-
-    Parameters
-    ----------
-    past_at
-        Position of the keys that are kept; values are behind them.
-    total_at
-        Position of the number of keys, if an input says it.
-    """
+    """Return types of attention's output, of the keys and values to keep, and of the scores."""
 
     def types(call: Call) -> list[KnownType]:
         found, element = sizes(call.shapes, call.attributes), call.kind(0)[1]

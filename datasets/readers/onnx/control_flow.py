@@ -116,12 +116,7 @@ def body_cost(node: NodeProto, known: KnownTensors, versions: Versions) -> BodyC
 
 
 def seed_loops(graph: GraphProto, outer: Mapping[str, KnownType] = NO_TYPES) -> bool:
-    """Give what loops carry the shape that it begins with, where bodies do not state it.
-
-    Returns
-    -------
-    Whether there was any such.
-    """
+    """Give what loops carry the shape that it begins with, where bodies do not state it."""
     types = {**outer, **known_tensors(graph).types}
     is_changed = False
     for node in graph.node:

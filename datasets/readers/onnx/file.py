@@ -116,11 +116,6 @@ def _stored_constants(graph: GraphProto, constants: Container[str]) -> dict[str,
 
     Runtimes make numbers of them inside of the product that reads them, or compute with integers,
     and never write the numbers.
-
-    Parameters
-    ----------
-    constants
-        Names of all constants.
     """
     stored: dict[str, _StoredConstant] = {}
     for node in graph.node:
@@ -166,17 +161,7 @@ def _graph(
     assumed: Mapping[str, str],
     notes: tuple[str, ...],
 ) -> ComputationGraph:
-    """Return the graph of operators.
-
-    Parameters
-    ----------
-    versions
-        Of the operator sets, by domain.
-    assumed
-        What the shapes of tensors were taken to be, as clauses, if they were taken for granted.
-    notes
-        What was taken for granted so far.
-    """
+    """Return the graph of operators."""
     names = unique_names(graph)
     constants = find_constants(graph)
     producers = find_producers(graph, names)
@@ -217,19 +202,7 @@ def _operator(
     notes: Notes,
     arithmetic: MutableMapping[str, Mapping[str, int]],
 ) -> Operator:
-    """Return a node as an operator.
-
-    Parameters
-    ----------
-    versions
-        Of the operator sets, by domain.
-    used
-        Names of the tensors that somebody reads or the model returns.
-    notes
-        Takes what was taken for granted.
-    arithmetic
-        Takes the operations by the type in which they are done.
-    """
+    """Return a node as an operator."""
     known, read = numbering.known, reads_of(node)
     domain = domain_of(node.domain)
     formal = signature(node.op_type, versions.get(domain, 0), domain)

@@ -25,22 +25,7 @@ def flops(
     attributes: Attributes,
     rule: Rule | None = None,
 ) -> int:
-    """Return the number of operations of a node.
-
-    Parameters
-    ----------
-    inputs
-        Shapes by position, None where an optional input is left out.
-    outputs
-        Shapes of the outputs that are used.
-    rule
-        Counts them; None if the type of an operator of ONNX says how.
-
-    Raises
-    ------
-    InvalidInputError
-        If the shapes are not what the operator asks for.
-    """
+    """Return the number of operations of a node."""
     try:
         rule = rule or _RULES.get(op_type, _each_output)
         return rule(inputs, outputs, attributes)
@@ -149,15 +134,7 @@ def _attention(inputs: Inputs, outputs: Outputs, attributes: Attributes) -> int:
 
 
 def attention_flops(queries: int, outputs: int, rows: int, keys: int) -> int:
-    """Return the operations of scores, softmax and weighted sum.
-
-    Parameters
-    ----------
-    queries, outputs
-        Elements.
-    rows
-        Queries of all heads, each of which meets all keys.
-    """
+    """Return the operations of scores, softmax and weighted sum."""
     return keys * (2 * (queries + outputs) + SOFTMAX * rows)
 
 

@@ -66,23 +66,7 @@ LONGEST_VECTOR = 2**20
 def inferred_model(
     source: Path | ModelProto, dims: Mapping[str, int]
 ) -> tuple[ModelProto, tuple[str, ...], Mapping[str, str]]:
-    """Read a model, inline its functions and infer the shapes of its tensors.
-
-    Parameters
-    ----------
-    source
-        The model's file, or the model itself, which remains as it is.
-
-    Returns
-    -------
-    The model, without weights that are in other files; what was taken for granted, as sentences;
-    and for each tensor whose shape was, what it was taken to be, as a clause.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is cut off or not ONNX, or shapes do not fit together.
-    """
+    """Read a model, inline its functions and infer the shapes of its tensors."""
     if isinstance(source, ModelProto):
         model = ModelProto()
         model.CopyFrom(source)
@@ -241,20 +225,6 @@ def fix_dimensions(graph: GraphProto, dims: Mapping[str, int]) -> tuple[str, ...
 
     Dimensions without a name are called after the input and their position, e.g. ``input_ids.0``.
     One that is a sum or product of others, such as ``past + sequence``, follows from these.
-
-    Parameters
-    ----------
-    dims
-        Sizes by name.
-
-    Returns
-    -------
-    Sentences about what was taken for granted.
-
-    Raises
-    ------
-    InvalidInputError
-        If no dimension has a name that is given, or a size is not positive.
     """
     for name, size in dims.items():
         if type(size) is not int or not 1 <= size <= LARGEST_SIZE:
@@ -324,10 +294,6 @@ def _with_completed_shapes(model: ModelProto) -> tuple[ModelProto, Mapping[str, 
     Outputs of custom operators and of control flow have assumed ones, if these are unknown. Shapes
     are inferred again after each round, because others follow, and nothing is assumed as long as
     any does.
-
-    Returns
-    -------
-    The model, and for each output whose shape is assumed, a clause that says what was taken.
     """
     versions = versions_of(model)
     assumed: dict[str, str] = {}
@@ -347,17 +313,6 @@ def _derive(
 
     Types behind these operators are inferred on the way, node by node, since a model of many layers
     would otherwise be inferred as often as it has layers.
-
-    Parameters
-    ----------
-    imports
-        Versions of the operator sets.
-    outer
-        Types of the tensors that a body can read.
-
-    Returns
-    -------
-    Whether there were any.
     """
     known = known_tensors(graph)
     types = {**outer, **known.types}
@@ -514,11 +469,6 @@ def with_functions_inlined(
     """Return a model with all functions inlined, after its size is counted.
 
     A file of two kilobytes can hold functions that double at each of a hundred levels.
-
-    Raises
-    ------
-    InvalidInputError
-        If a function calls itself, or the model would be larger than the limits allow.
     """
     if not model.functions:
         return model

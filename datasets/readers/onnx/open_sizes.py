@@ -43,13 +43,7 @@ _LAST_FORMER = 6
 
 
 def former_types(node: NodeProto, known: KnownTensors, version: int) -> list[KnownType | None]:
-    """Return the types of the outputs of an operator of versions 1 to 6; none of other operators.
-
-    Parameters
-    ----------
-    version
-        Of the operator set that the model imports.
-    """
+    """Return types of the outputs of an operator of versions 1 to 6; none of other operators."""
     first = _type(node, known, 0)
     if version > _LAST_FORMER or node.domain or node.op_type not in _FORMER or first is None:
         return []

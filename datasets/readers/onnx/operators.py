@@ -53,13 +53,7 @@ class KnownTensors:
     unsupported: Mapping[str, str]
 
     def describe(self, name: str) -> Tensor:
-        """Return the tensor of a name.
-
-        Raises
-        ------
-        InvalidInputError
-            If its shape is not known, or it is no tensor of numbers.
-        """
+        """Return the tensor of a name."""
         if name in self.unsupported:
             raise InvalidInputError(
                 f"{name!r} is {self.unsupported[name]}, which is not supported; "
@@ -81,13 +75,7 @@ class KnownTensors:
         return Tensor(name, shape, dtype)
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        """Return the values of a constant with few integer elements; None for other tensors.
-
-        Raises
-        ------
-        InvalidInputError
-            If it has not as many values as its shape says.
-        """
+        """Return the values of a constant with few integer elements; None for other tensors."""
         tensor = self.constants.get(name)
         if (
             tensor is None
@@ -178,13 +166,7 @@ LARGEST_EXTENT = 2**63 - 1
 
 
 def set_type(value: ValueInfoProto, kind: KnownType) -> None:
-    """State the type of a tensor.
-
-    Raises
-    ------
-    InvalidInputError
-        If a dimension is too large to be stored.
-    """
+    """State the type of a tensor."""
     shape, element = kind
     if max(shape, default=0) > LARGEST_EXTENT:
         raise InvalidInputError(
@@ -281,24 +263,7 @@ def canonical_attributes(
     outputs: Sequence[Shape],
     integers: Callable[[str], tuple[int, ...] | None],
 ) -> dict[str, AttributeValue]:
-    """Return a node's attributes by name.
-
-    Parameters
-    ----------
-    known
-        What ONNX says of the operator in the model's version.
-    inputs
-        Shapes by position, None where an optional input is left out.
-    outputs
-        Shapes of the outputs that are used.
-    integers
-        Returns the values of a tensor if it is a constant of integers, by name.
-
-    Raises
-    ------
-    InvalidInputError
-        If attributes or shapes are not what the operator asks for.
-    """
+    """Return a node's attributes by name."""
     found: dict[str, Any] = dict(known.defaults)
     for attribute in node.attribute:
         if attribute.type in _KINDS:
@@ -381,13 +346,7 @@ def _complete_axes(
     inputs: Sequence[Shape | None],
     outputs: Sequence[Shape],
 ) -> None:
-    """Complete the axes of an operator, and count them from 0 up.
-
-    Parameters
-    ----------
-    is_dynamic
-        Whether an input names the axes that is no constant.
-    """
+    """Complete the axes of an operator, and count them from 0 up."""
     shape = (inputs[0] if inputs else None) or ()
     rank = len(outputs[0]) if op_type in ("OneHot", "Unsqueeze") else len(shape)
     if op_type in SOFTMAXES:

@@ -81,29 +81,12 @@ def load_with_kernels(path: Path) -> ComputationGraph:
 
 
 def content(path: Path, largest_program: int = 2**28) -> Mapping[str, Any]:
-    """Return the JSON of the program in a file, unchecked.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file holds no program, or a larger one than `load` takes.
-    """
+    """Return the JSON of the program in a file, unchecked."""
     return json_object(_program(path, largest_program))
 
 
 def graph_of(content: Mapping[str, Any]) -> tuple[ComputationGraph, dict[int, str]]:
-    """Return the graph of a program in JSON, and the operators that its calls are part of.
-
-    Returns
-    -------
-    The graph, and names of its operators by the number of a call among those of
-    `schema.without_regions`; see `graph_module.with_origins`.
-
-    Raises
-    ------
-    InvalidInputError
-        As for `load`.
-    """
+    """Return the graph of a program in JSON, and the operators that its calls are part of."""
     try:
         graph, origins = with_origins(stored_program(content))
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
@@ -216,14 +199,7 @@ class StoredProgram:
 
 
 def stored_program(content: Mapping[str, Any]) -> StoredProgram:
-    """Return the program that the JSON of a file describes.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is of another version of the schema, is not what the schema says, has control flow or
-        sizes that depend on the data, or writes into parts of a tensor.
-    """
+    """Return the program that the JSON of a file describes."""
     version = object_in(content, "schema_version").get("major")
     if version != SCHEMA:
         raise InvalidInputError(

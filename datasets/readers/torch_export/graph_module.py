@@ -111,19 +111,6 @@ def to_graph(program: Any, prefix: str = "") -> ComputationGraph:
     What depends on no input is folded into constants. Checks, copies that change nothing, and what
     no output depends on are left out. Operators that the tables of `aten` do not know are costed by
     the bytes that they move; a note names them.
-
-    Parameters
-    ----------
-    program
-        A functional `torch.export.ExportedProgram`, in which nothing is written in place, a
-        `TrainingProgram` of one, or a `StoredProgram`.
-    prefix
-        Of module names, left out of the operators' names.
-
-    Raises
-    ------
-    InvalidInputError
-        If it has control flow, or sizes that depend on the data.
     """
     return with_origins(program, prefix)[0]
 
@@ -134,15 +121,6 @@ def with_origins(program: Any, prefix: str = "") -> tuple[ComputationGraph, dict
     That is the operator that yields the call's value: the call itself, or the one of whose result
     it makes a copy. Calls that are folded into constants, checks, and what no output depends on are
     part of none.
-
-    Parameters
-    ----------
-    program, prefix
-        As for `to_graph`.
-
-    Returns
-    -------
-    The graph, and names of its operators by recorded node.
     """
     recorded = _Recorded()
     values: dict[Any, Value] = {}

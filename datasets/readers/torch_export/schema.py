@@ -165,13 +165,7 @@ DEEPEST = 20
 
 
 def without_regions(graph: Mapping[str, Any], depth: int = DEEPEST) -> Mapping[str, Any]:
-    """Return a graph with the operators of its regions, in the form that files have.
-
-    Raises
-    ------
-    InvalidInputError
-        If a region is not what the schema says, or they are nested too deep.
-    """
+    """Return a graph with the operators of its regions, in the form that files have."""
     calls = list_in(graph, "nodes")
     if not any(_is_region(call) for call in calls):
         return graph

@@ -119,13 +119,7 @@ _SWAPPED = frozenset(
 def with_part(
     part: ShownPart, whole: StoredNode, value: StoredNode, written: StoredNode
 ) -> StoredNode | None:
-    """Return the node of a whole with another value of a part; None if that is not known.
-
-    Parameters
-    ----------
-    written
-        The call that writes, of whose module the node is.
-    """
+    """Return the node of a whole with another value of a part; None if that is not known."""
     packet = part.node.target._opname
     args: tuple[Any, ...]
     if packet in _SCATTERS:
@@ -203,22 +197,7 @@ class Writes:
     def read(
         self, packet: str, reads: Mapping[str, Sequence[str | None]], made: Sequence[str]
     ) -> list[str]:
-        """Record a call, and return the names that stand for its result from now on.
-
-        Parameters
-        ----------
-        packet
-            The operator's name, such as ``relu_``.
-        reads
-            Names of tensors by argument, in their order.
-        made
-            Names of its results.
-
-        Raises
-        ------
-        InvalidInputError
-            If it reads a tensor that is out of date.
-        """
+        """Record a call, and return the names that stand for its result from now on."""
         first = next((x for names in reads.values() for x in names if x is not None), None)
         for names in reads.values():
             for name in filter(None, names):
@@ -265,13 +244,7 @@ class Writes:
             )
 
     def changed(self) -> list[str]:
-        """Return the names of the inputs that the program has written to.
-
-        Raises
-        ------
-        InvalidInputError
-            If one is out of date.
-        """
+        """Return the names of the inputs that the program has written to."""
         for name in self._given:
             self.check(name)
         return [name for name in self._given if name in self._written]

@@ -69,13 +69,7 @@ def write_device_map(instance: LayersInstance, solution: LayerAssignment) -> str
 
 
 def read_device_map(value: Mapping[str, Any], instance: LayersInstance) -> LayerAssignment | None:
-    """Read a device map; return None if it is none, or one of another model.
-
-    Raises
-    ------
-    InvalidInputError
-        If layers are on no device, or the model has fewer of them.
-    """
+    """Read a device map; return None if it is none, or one of another model."""
     known = set(map(_plain, instance.chain.names))
     keys = {_plain(key): key for key in value}
     devices: dict[str, int] = {}
@@ -189,13 +183,7 @@ class Tool:
 
 
 def write_as(tool: str, instance: LayersInstance, solution: LayerAssignment) -> str:
-    """Return a solution as a tool takes it.
-
-    Raises
-    ------
-    InvalidInputError
-        If the tool is unknown, or cannot have such a split, with its rule.
-    """
+    """Return a solution as a tool takes it."""
     if tool not in TOOLS:
         raise InvalidInputError(f"--as is {quoted(tool)}; expected {', '.join(TOOLS)}.")
     written = TOOLS[tool]

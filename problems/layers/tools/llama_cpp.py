@@ -36,13 +36,7 @@ def write_llama(instance: LayersInstance, solution: LayerAssignment) -> str:
 
 
 def read_llama(text: str, instance: LayersInstance) -> list[int]:
-    """Return how many layers each device has.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no shares, or layers are on the CPU.
-    """
+    """Return how many layers each device has."""
     given = read_options(text, _OPTIONS, ("experts",))
     before, behind = instance.chain.outer
     layers = instance.chain.layers - before - max(1, behind)

@@ -48,13 +48,7 @@ def write_megatron(instance: LayersInstance, solution: LayerAssignment) -> str:
 
 
 def read_megatron(text: str, instance: LayersInstance) -> list[int]:
-    """Return how many layers each part has, the embedding, the loss and all m among them.
-
-    Raises
-    ------
-    InvalidInputError
-        If Megatron-LM refuses the options, or they are of other models or other virtual stages.
-    """
+    """Return how many layers each part has, the embedding, the loss and all m among them."""
     given = read_options(text, {name: name for name in _OPTIONS}, (EMBEDDING, LOSS))
     counts = _of_layout(given, instance) if LAYOUT in given else _of_counts(given, instance)
     if instance.virtual_stages > 1 and 0 in counts:
@@ -168,20 +162,7 @@ def per_rank(
     ends: tuple[int | None, int | None] = (None, None),
     counted: tuple[bool, bool] = (False, False),
 ) -> list[int]:
-    """Return how many layers each rank has: as many as the others, but for the ends.
-
-    Parameters
-    ----------
-    ends
-        Layers of the first and of the last rank; None if it has as many as the others.
-    counted
-        Whether embedding and loss count as a layer each; they are among those returned.
-
-    Raises
-    ------
-    InvalidInputError
-        If layers do not divide by ranks.
-    """
+    """Return how many layers each rank has: as many as the others, but for the ends."""
     if any(counted) and ends != (None, None):
         raise InvalidInputError(
             f"{EMBEDDING if counted[0] else LOSS} is given with "
@@ -204,13 +185,7 @@ def per_rank(
 
 
 def in_parts(ranks: Sequence[int], parts: int) -> list[int]:
-    """Return how many layers each part has, if each rank has as many parts of equal size.
-
-    Raises
-    ------
-    InvalidInputError
-        If a rank's layers do not divide by its parts.
-    """
+    """Return how many layers each part has, if each rank has as many parts of equal size."""
     uneven = [count for count in ranks if count % parts]
     if uneven:
         raise InvalidInputError(

@@ -11,20 +11,7 @@ from boundmark.problems.errors import InvalidInputError, quoted
 def read_options(
     text: str, known: Mapping[str, str], flags: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the values of options, by what they mean; of several, the last one counts.
-
-    Parameters
-    ----------
-    known
-        What each spelling of an option means.
-    flags
-        Meanings that have no value; theirs is the empty text.
-
-    Raises
-    ------
-    InvalidInputError
-        If an option is unknown or has no value.
-    """
+    """Return the values of options, by what they mean; of several, the last one counts."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -79,13 +66,7 @@ def integers(text: str, what: str) -> list[int]:
 
 
 def differences(ends: list[int]) -> list[int]:
-    """Return how many layers are between one end of a part and the next.
-
-    Raises
-    ------
-    InvalidInputError
-        If they do not ascend from 0.
-    """
+    """Return how many layers are between one end of a part and the next."""
     counts = [b - a for a, b in itertools.pairwise(ends)]
     if not counts or min(counts) < 0 or ends[0] != 0:
         raise InvalidInputError(f"the parts are {quoted(ends)}; expected 0 and then ascending.")

@@ -32,13 +32,7 @@ def write_split_points(instance: LayersInstance, solution: LayerAssignment) -> s
 
 
 def read_split_points(text: str, instance: LayersInstance) -> list[int]:
-    """Return how many layers each part has.
-
-    Raises
-    ------
-    InvalidInputError
-        If the model has no such module, or they are not in its order.
-    """
+    """Return how many layers each part has."""
     firsts = _first_layers(instance)
     ends = []
     text = text.strip(" \"'[]")
@@ -70,13 +64,7 @@ def write_modules(instance: LayersInstance, solution: LayerAssignment) -> str:
 
 
 def read_modules(text: str, instance: LayersInstance) -> list[int]:
-    """Return how many layers each part has; a norm is no layer here, nor what reads images.
-
-    Raises
-    ------
-    InvalidInputError
-        If a module is in no part or in two, the model has no such one, or the order is another.
-    """
+    """Return how many layers each part has; a norm is no layer here, nor what reads images."""
     parts = _lists(text)
     n, firsts = instance.chain.layers, _first_layers(instance)
     names = [name for name in firsts if name != "norm" and name != "output"]
@@ -127,13 +115,7 @@ def _lists(text: str) -> list[list[str]]:
 
 
 def without_schedule(text: str) -> str:
-    """Return a text without the name of a schedule of PyTorch.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is one that gives a device the parts of both ends.
-    """
+    """Return a text without the name of a schedule of PyTorch."""
     option = r"(?:--)?\S*pipeline_parallel_schedule[ =]+[\"']?(\w+)[\"']?"
     match = re.search(option, text)
     if match is None:
