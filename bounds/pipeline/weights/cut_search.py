@@ -259,7 +259,7 @@ def _augmented(
 
 @njit([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SPACE)], cache=True, nogil=True)
 def _bound(bound: int, limit: int, rule: Rule, search: Search, sides: Sides, space: Space) -> int:
-    """Raise the bound of a branch by flow from the nodes that lower it, until it is above a limit."""
+    """Raise the bound of a branch by flow from nodes that lower it, until it is above a limit."""
     added, starts = search.added, 0
     space.known[:] = 0
     for v in range(len(added)):
