@@ -2,20 +2,15 @@
 
 import numpy as np
 
-from boundmark.datasets.pipeline.cells import load as load_cells
 from boundmark.datasets.pipeline.regal_style import load
-from boundmark.heuristics.incumbent import Incumbent
 from boundmark.heuristics.pipeline.annealing import walk_from
 from boundmark.heuristics.pipeline.kernel_graph import kernel_graph
 from boundmark.heuristics.pipeline.node_move_kernels import anneal, new_state
-from boundmark.heuristics.pipeline.orders import fewest_open_order
-from boundmark.heuristics.pipeline.pair_cuts import CutSearch
 from boundmark.heuristics.pipeline.slicegraph import has_segmentation, segment_order
 from boundmark.heuristics.priority_order import topological_order
-from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
-from .samples import Kept, random_graph
+from .samples import random_graph
 
 
 class Orders:
@@ -58,17 +53,3 @@ class Moves:
 
     def time_moves(self) -> None:
         anneal(self.graph, self.walk, self.state, 100_000, 0.01, 0.02, self.cost, self.stages)
-
-
-class Descents:
-    """Descents by pair cuts on a NASNet-A of 575 operators, with 10,000 evaluations."""
-
-    def setup(self) -> None:
-        self.instance = PipelineInstance(load_cells("nasnet-small-1"), 16)
-
-    def time_descents(self) -> None:
-        graph = self.instance.graph
-        starts = graph.dag.topological_order, fewest_open_order(graph)
-        best: Incumbent[Partition] = Incumbent(Kept())
-        search = CutSearch(self.instance, best, starts, np.random.default_rng(1))
-        search.run(Budget(1e6), 10_000)

@@ -60,7 +60,7 @@ def test_gigabytes_behind_a_small_file() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"abc", gzip.compress(bytes(100))[:-9], b"\x1f\x8b"],
+    [b"abc", gzip.compress(bytes(100), mtime=0)[:-9], b"\x1f\x8b"],
     # The time is in the compressed bytes.
     ids=["plain", "truncated", "head only"],
 )

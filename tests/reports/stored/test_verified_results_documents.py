@@ -105,7 +105,7 @@ def test_what_no_document_supports_is_left_out(
     assert not row["optimal"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"?", gzip.compress(b"[]")])
+@pytest.mark.parametrize("damage", [b"", b"?", gzip.compress(b"[]", mtime=0)])
 def test_a_payload_that_was_changed_supports_nothing(
     store: ResultStore, make_row: Any, damage: bytes
 ) -> None:
