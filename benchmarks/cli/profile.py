@@ -105,9 +105,9 @@ def _print(found: "Profile", out: Path | None) -> None:
     from boundmark.problems.errors import printable
 
     total = found.total_ns
-    echo(found.source)
     for note in (*found.notes, *(f"{name}: {found.untimed[name]}." for name in found.estimated)):
         echo(f"note: {note}")
+    echo(found.source)
     click.echo(f"{len(found.times)} operators take {total / 1e6:,.3f} ms together", nl=False)
     if found.whole_ns:
         click.echo(

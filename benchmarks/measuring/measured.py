@@ -14,6 +14,9 @@ WARM_UP = 2
 
 SEED = 1
 
+# From this ratio of a run's wall time to its thread's time on the processor, a user is told of it.
+MUCH_WAITING = 1.1
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -35,6 +38,8 @@ class Measured:
         Those of them that could not be timed at all, and have no samples.
     notes
         What else one has to know about the times, as sentences.
+    waited
+        Wall time of a run over the time that its one thread had the processor.
     """
 
     samples: Mapping[str, Sequence[int]]
@@ -44,6 +49,7 @@ class Measured:
     untimed: Mapping[str, str] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    waited: float = 1.0
 
 
 def random_input(name: str, extents: Sequence[int], kind: str) -> Any:
@@ -67,3 +73,13 @@ def clock_of(threads: int) -> Callable[[], int]:
     part; several share out the work, and only wall time says how long that takes.
     """
     return time.thread_time_ns if threads == 1 else time.perf_counter_ns
+
+
+def waiting(waited: float) -> list[str]:
+    """Return a sentence where a run took much longer by the clock than its thread did."""
+    if waited <= MUCH_WAITING:
+        return []
+    return [
+        f"other processes were in the way: by the clock, a run took {waited:.1f} times as long as "
+        "its thread had the processor, which is what counts"
+    ]

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from boundmark.benchmarks.arguments import check_flags, path_of
 from boundmark.benchmarks.measuring import tool_profiles, torch_compiled, torch_times
-from boundmark.benchmarks.measuring.measured import Measured
+from boundmark.benchmarks.measuring.measured import MUCH_WAITING, Measured, waiting
 from boundmark.benchmarks.measuring.onnx_times import (
     check_names,
     measured_times,
@@ -299,6 +299,8 @@ def _profile(
         "mode": settings.mode,
         "whole_ns": _median(measured.whole) if measured.whole else None,
     }
+    if machine.threads == 1 and measured.waited > MUCH_WAITING:
+        measurement["wall_over_processor"] = round(measured.waited, 2)
     if measured.unattributed:
         measurement["unattributed_ns"] = _median(measured.unattributed)
     if measured.eager_wall:
@@ -321,7 +323,7 @@ def _profile(
         },
         untimed=untimed,
         estimated=tuple(estimates),
-        notes=(*measured.notes, *_busy(settings.load)),
+        notes=(*_busy(measured.waited, settings.load), *measured.notes),
     )
 
 
@@ -329,14 +331,12 @@ def _median(taken: Sequence[int]) -> int:
     return round(float(np.median(taken)))
 
 
-def _busy(load: float) -> tuple[str, ...]:
-    """Return a note where other processes take processors from the one that is timed."""
-    if load <= BUSY:
-        return ()
-    return (
-        f"Other processes kept the machine busy, with a load of {load:.1f}: the whole model is "
-        "interrupted more often than single operators are.",
-    )
+def _busy(waited: float, load: float) -> Iterator[str]:
+    """Yield a note where other processes take processors from the one that is timed."""
+    for sentence in waiting(waited):
+        yield f"{sentence.capitalize()}."
+    if load > BUSY and waited <= MUCH_WAITING:
+        yield f"Other processes kept the machine busy, with a load of {load:.1f}."
 
 
 def _base(name: str | None, usual: Device | None = None) -> Device:

@@ -14,7 +14,7 @@ from functools import cache
 from statistics import median
 from typing import Any
 
-from boundmark.benchmarks.measuring.measured import WARM_UP, Measured
+from boundmark.benchmarks.measuring.measured import WARM_UP, Measured, clock_of
 from boundmark.benchmarks.measuring.torch_execution import Program
 from boundmark.benchmarks.running.environment import Gpu, gpu
 from boundmark.problems.computation_graph import VIEW
@@ -54,12 +54,15 @@ class CallTimes:
         The same as Python launches it, where `whole` is something else.
     remarks
         What one has to know about the time of a call, in words.
+    waited
+        Wall time of the program over what the clock of its thread says.
     """
 
     calls: dict[Any, list[int]] = field(default_factory=dict)
     whole: list[int] = field(default_factory=list)
     eager_wall: list[int] = field(default_factory=list)
     remarks: dict[Any, str] = field(default_factory=dict)
+    waited: float = 1.0
 
 
 def measure(program: Program, repeats: int, threads: int) -> Measured:
@@ -74,7 +77,10 @@ def measure(program: Program, repeats: int, threads: int) -> Measured:
     with torch.no_grad(), threads_of(threads):
         calls = tried(program)
         is_on_gpu = program.device.type == "cuda"
-        times = (call_times_on_gpu if is_on_gpu else _call_times)(program, calls, repeats)
+        if is_on_gpu:
+            times = call_times_on_gpu(program, calls, repeats)
+        else:
+            times = _call_times(program, calls, repeats, clock_of(threads))
     return of_operators(program, calls, times, repeats)
 
 
@@ -160,14 +166,17 @@ def threads_of(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _call_times(program: Program, calls: Calls, repeats: int) -> CallTimes:
+def _call_times(
+    program: Program, calls: Calls, repeats: int, clock: Callable[[], int]
+) -> CallTimes:
     """Run a program on the processor, in turn with a clock around each call and without."""
     found = CallTimes()
+    waited = []
 
     def run(node: Any, args: Any, kwargs: Any) -> Any:
-        start = time.perf_counter_ns()
+        start = clock()
         result = node.target(*args, **kwargs)
-        found.calls.setdefault(node, []).append(time.perf_counter_ns() - start)
+        found.calls.setdefault(node, []).append(clock() - start)
         return result
 
     clocked = interpreter(program, calls, run)
@@ -176,11 +185,13 @@ def _call_times(program: Program, calls: Calls, repeats: int) -> CallTimes:
         clocked.run(*program.inputs)
         if not calls.failures:
             program.reset()
-            start = time.perf_counter_ns()
+            wall, start = time.perf_counter_ns(), clock()
             program.module(*program.inputs)
-            found.whole.append(time.perf_counter_ns() - start)
+            found.whole.append(max(1, clock() - start))
+            waited.append((time.perf_counter_ns() - wall) / found.whole[-1])
     found.calls = {node: taken[WARM_UP:] for node, taken in found.calls.items()}
     found.whole = found.whole[WARM_UP:]
+    found.waited = median(waited[WARM_UP:]) if waited else 1.0
     return found
 
 
@@ -216,6 +227,7 @@ def of_operators(program: Program, calls: Calls, times: CallTimes, repeats: int)
         untimed=untimed,
         failed=frozenset(failed),
         notes=tuple(_notes(program, calls, times)),
+        waited=times.waited,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table
 
 from boundmark.benchmarks.cli.terminal import echo, print_table
+from boundmark.benchmarks.measuring.measured import waiting
 from boundmark.benchmarks.measuring.pipeline import stage_times, torch_stages
 from boundmark.benchmarks.measuring.pipeline.stage_files import (
     CutModel,
@@ -28,9 +29,6 @@ SLOWED = 1.25
 
 # Load of a machine from which on times say little.
 BUSY = 0.5
-
-# Wall time over the processor's, from which on a stage waited for a processor.
-WAITED = 1.25
 
 
 @dataclass(frozen=True)
@@ -172,12 +170,8 @@ class Comparison:
                 f"over {SLOWED - 1:.0%} longer while the others run, which costs do not know of: "
                 f"stage{plural} {', '.join(map(str, slowed))}"
             )
-        if times.waited > WAITED:
-            found.append(
-                f"times are those of the processor; by the clock, a stage took up to "
-                f"{times.waited:.1f} times as long, waiting for one"
-            )
-        return found + _busy(times.load) + stage_times.sharing(predicted.numbers, times.processors)
+        found += waiting(times.waited) or _busy(times.load)
+        return found + stage_times.sharing(predicted.numbers, times.processors)
 
 
 @dataclass(frozen=True)
