@@ -315,7 +315,7 @@ def _of_roofline(sentence: str) -> Filling:
 
 def library_page() -> Filling:
     """Return how many instances the library has, and how many are proven optimal."""
-    entries = [json.loads(one) for one in (ROOT / "library/entries.jsonl").open()]
+    entries = [json.loads(one) for one in (ROOT / "library/entries.jsonl").read_text().splitlines()]
     optimal = sum(one["objective"] == one["bound"] for one in entries)
     return Filling(
         {},
