@@ -11,7 +11,7 @@ import pytest
 from command_line import boundmark_here as command
 
 import boundmark
-from boundmark.benchmarks.measuring import tuning
+from boundmark.benchmarks.measuring.pipeline import tuning
 from boundmark.benchmarks.measuring.pipeline.tuning import (
     RunStages,
     standard_error,
