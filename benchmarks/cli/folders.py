@@ -28,7 +28,7 @@ from boundmark.benchmarks.cli.verification import check_progress
 )  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only what was rejected.")
 def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet: bool) -> None:
-    """Check all documents and rows of results folders, of the library, or files.
+    """Check the documents and rows of results, or single files.
 
     The exit code is 0 only if all are accepted. In a results folder, every cost and bound that a
     row states must follow from the folder's instances, solutions and certificates, and so must

@@ -13,7 +13,7 @@ from boundmark.benchmarks.cli.options import FILE, FOLDER, PATH, dim_option
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.measuring.pipeline.comparison import Comparison, TorchComparison
-    from boundmark.benchmarks.measuring.tuning import Tuning, TuningRound
+    from boundmark.benchmarks.measuring.pipeline.tuning import Tuning, TuningRound
 
 
 @click.command()
@@ -289,7 +289,7 @@ def tune(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Find the partition that is best on this machine, in a few runs of its stages.
+    """Find the best partition for this machine by running stages.
 
     MODEL is an ONNX file (needs the extra `onnxruntime`), or a program that `torch.export.save`
     wrote (`torch`). The partition that is best on the costs of a device runs first. What its stages
@@ -298,7 +298,7 @@ def tune(
     """
     from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.measuring.operator_times import check_suffix
-    from boundmark.benchmarks.measuring.tuning import tune as tuned
+    from boundmark.benchmarks.measuring.pipeline.tuning import tune as tuned
 
     if out is not None:
         check_suffix(out)

@@ -353,7 +353,7 @@ def device_of_gpu(title: str) -> Device | None:
     --------
     >>> device_of_gpu("NVIDIA A100-SXM4-40GB").name
     'nvidia-a100-40gb'
-    >>> device_of_gpu("NVIDIA L40")
+    >>> device_of_gpu("NVIDIA L45")
     """
     words = set(title.lower().replace("-", " ").split())
     named = [one for one in shipped().devices.values() if words >= set(one.name.split("-"))]

@@ -14,6 +14,7 @@ from typing import Any
 import processor_costs
 import pyarrow as pa
 import true_costs
+import tuning
 from page import ROOT, Filling, markdown
 
 from boundmark.datasets import measured, zoo
@@ -289,7 +290,7 @@ def true_cost_page() -> Filling:
     return Filling(
         _parts(
             engines=true_costs.engine_table, stages=true_costs.stage_table,
-            processor=processor_costs.table,
+            processor=processor_costs.table, tuning=lambda: [tuning.table(tuning.stored())],
             **{"measured on one H100": true_costs.tables},
         ),
         [
@@ -315,7 +316,7 @@ def _of_roofline(sentence: str) -> Filling:
 
 def library_page() -> Filling:
     """Return how many instances the library has, and how many are proven optimal."""
-    entries = [json.loads(one) for one in (ROOT / "library/entries.jsonl").open()]
+    entries = [json.loads(one) for one in (ROOT / "library/entries.jsonl").read_text().splitlines()]
     optimal = sum(one["objective"] == one["bound"] for one in entries)
     return Filling(
         {},

@@ -1,17 +1,22 @@
-"""Simulate `tune` on measured times: `python docs/tables/tuning.py` prints the table.
+"""Simulate `tune` on measured times: `python docs/tables/tuning.py` prints a table.
 
 A stage takes the sum of its operators' measured times, with noise if that is asked for. Each round
 solves on the costs so far, looks at what the stages take, and estimates the operators anew
 (`tuned_work`); the best partition by what was seen is kept. Excess is what that partition takes at
-the measured times, over the certified optimum of the library, or of a minute of `solve`.
+the measured times, over the certified optimum of the library, or of a minute of `solve`. `--save`
+keeps the rows in tuning.csv, of which docs/true-costs.md has a table.
 """
 
 import argparse
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from efficiency import sizes_of
+from page import markdown
 from true_costs import calibrated, roofline, with_work
 
 import boundmark
@@ -30,6 +35,8 @@ from boundmark.problems.pipeline.costs import pipeline_graph_of
 from boundmark.problems.pipeline.instance import stage_costs
 
 STAGES = (2, 4, 8)
+
+STORED = Path(__file__).with_name("tuning.csv")
 
 # Operators that are predicted to take nothing, such as views, may take a launch.
 LEAST = {"roofline": 1_000, "calibrated": 0}
@@ -65,6 +72,30 @@ def excesses(
         work = tuned_work(predicted, classes, kinds, seen)
 
 
+def row_of(model: str, k: int, found: Sequence[float], given: argparse.Namespace) -> dict[str, Any]:
+    """Return a row: the excess in percent before, and after each round."""
+    rounds = {f"round {number}": round(excess, 3) for number, excess in enumerate(found)}
+    return {"start": given.start, "noise": given.noise, "k": k, "model": model, **rounds}
+
+
+def table(rows: pd.DataFrame) -> str:
+    """Return the means over models, and the worst model, one row per start, noise and k."""
+    rounds = [name for name in rows if name.startswith("round ")]
+    lines = []
+    for (start, noise, k), cell in rows.groupby(["start", "noise", "k"]):
+        worst = cell.loc[cell[rounds[-1]].idxmax()]
+        means = [f"{mean:.1f}" for mean in cell[rounds].mean()]
+        shown = f"{worst[rounds[-1]]:.1f}", worst["model"]
+        lines.append([start, f"{100 * noise:g} %", str(k), *means, *shown])
+    head = ["start", ">noise", ">k", *(f">{one}" for one in rounds), ">worst", "worst model"]
+    return markdown(head, lines)
+
+
+def stored() -> pd.DataFrame:
+    """Return the rows that `--save` has kept."""
+    return pd.read_csv(STORED)
+
+
 def main() -> None:
     """Print one row per number of stages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -73,29 +104,27 @@ def main() -> None:
     parser.add_argument("--start", choices=LEAST, default="calibrated")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=1, help="runs with noise, averaged")
+    parser.add_argument("--save", action="store_true", help="keep the rows for the page")
     given = parser.parse_args()
     if given.times:
         models = [read_model(decompressed(one.read_bytes()), one.name) for one in given.times]
     else:
         models = [measured_model(name) for name in measured_models()]
-    rounds = " | ".join(f"round {number}" for number in range(given.rounds + 1))
-    print(f"| k | {rounds} | worst |\n| ---: |{' ---: |' * (given.rounds + 1)} --- |")
-    for k in STAGES:
-        found = np.array(
-            [
-                np.mean(
-                    [
-                        [*excesses(model, k, given.start, given.noise, given.rounds, seed)]
-                        for seed in range(1, given.seeds + 1)
-                    ],
-                    axis=0,
-                )
-                for model in models
-            ]
-        )
-        worst = int(found[:, -1].argmax())
-        means = " | ".join(f"{mean:.1f}" for mean in found.mean(axis=0))
-        print(f"| {k} | {means} | {found[worst, -1]:.1f} ({models[worst].name}) |", flush=True)
+    rows = []
+    for k, model in itertools.product(STAGES, models):
+        runs = [
+            [*excesses(model, k, given.start, given.noise, given.rounds, seed)]
+            for seed in range(1, given.seeds + 1)
+        ]
+        rows.append(row_of(model.name, k, np.mean(runs, axis=0).tolist(), given))
+    made = pd.DataFrame(rows)
+    print(table(made))
+    if given.save:
+        if STORED.exists():
+            others = stored()
+            again = (others["start"] == given.start) & (others["noise"] == given.noise)
+            made = pd.concat([others[~again], made])
+        made.to_csv(STORED, index=False)
 
 
 if __name__ == "__main__":

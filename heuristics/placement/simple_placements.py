@@ -8,17 +8,19 @@ that is not modelled.
 """
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from boundmark.heuristics.incumbent import NO_COST, Incumbent
-from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 from boundmark.heuristics.placement.room import leaving_room, require_room, with_room
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.placement import PlacementGraph, PlacementInstance, PlacementSchedule
 from boundmark.problems.placement.feasibility import has_room_while_running
+
+if TYPE_CHECKING:
+    from boundmark.heuristics.placement.incumbent import PlacementIncumbent
 
 
 def run_single_device(
@@ -68,7 +70,7 @@ def run_preferred_device(
     for device in (first, *(other for other in range(graph.devices) if other != first)):
         if fits[device]:
             placed = np.full(graph.nodes, device, dtype=np.int64)
-            PlacementIncumbent(instance, progress).evaluate(placed)
+            _incumbent(instance, progress).evaluate(placed)
             return
     raise UnsupportedError("no device supports all operators and has room for them.")
 
@@ -81,7 +83,7 @@ def run_round_robin(
     graph = instance.graph
     devices = np.empty(graph.nodes, dtype=np.int64)
     devices[graph.dag.topological_order] = np.arange(graph.nodes) % graph.devices
-    PlacementIncumbent(instance, progress).evaluate(require_room(instance, devices))
+    _incumbent(instance, progress).evaluate(require_room(instance, devices))
 
 
 @leaving_room
@@ -97,7 +99,7 @@ def run_random_devices(
 
     Placements for which no room is found do not count, unless that is all of them.
     """
-    graph, best = instance.graph, PlacementIncumbent(instance, progress)
+    graph, best = instance.graph, _incumbent(instance, progress)
     generator = np.random.default_rng(seed)
     for sample in range(max(1, samples)):
         if sample and budget.is_spent():
@@ -110,3 +112,10 @@ def run_random_devices(
             best.evaluate(devices)
     if best.cost == NO_COST:
         best.evaluate(require_room(instance, drawn))
+
+
+def _incumbent(instance: PlacementInstance, progress: Progress) -> "PlacementIncumbent":
+    # It imports compiled code, which `single-device`, one of the first methods, does not wait for.
+    from boundmark.heuristics.placement.incumbent import PlacementIncumbent
+
+    return PlacementIncumbent(instance, progress)

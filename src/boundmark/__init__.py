@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.api import evaluate, methods, solve
     from boundmark.benchmarks.function_benchmark import benchmark
     from boundmark.benchmarks.measuring.operator_times import Profile
+    from boundmark.benchmarks.measuring.pipeline.tuning import Tuning, tune
     from boundmark.benchmarks.measuring.profiling import profile
-    from boundmark.benchmarks.measuring.tuning import Tuning, tune
     from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
     from boundmark.benchmarks.results import Results, results, run
     from boundmark.benchmarks.solving.model import Model, load
@@ -58,7 +58,7 @@ _HOMES = {
     "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
     "Profile": "benchmarks.measuring.operator_times:Profile",
     "Results": "benchmarks.results:Results",
-    "Tuning": "benchmarks.measuring.tuning:Tuning",
+    "Tuning": "benchmarks.measuring.pipeline.tuning:Tuning",
     "benchmark": "benchmarks.function_benchmark:benchmark",
     "evaluate": "benchmarks.api:evaluate",
     "load": "benchmarks.solving.model:load",
@@ -68,7 +68,7 @@ _HOMES = {
     "results": "benchmarks.results:results",
     "run": "benchmarks.results:run",
     "solve": "benchmarks.api:solve",
-    "tune": "benchmarks.measuring.tuning:tune",
+    "tune": "benchmarks.measuring.pipeline.tuning:tune",
 }
 
 

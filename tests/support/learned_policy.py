@@ -12,7 +12,8 @@ from recording import Recorder
 
 from boundmark.heuristics.placement.learned.graphs import colocated
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
-from boundmark.heuristics.placement.learned.methods import Evaluations, prepare_jax
+from boundmark.heuristics.placement.learned.learning import Evaluations
+from boundmark.heuristics.placement.learned.methods import prepare_jax
 from boundmark.problems.arrays import IntArray
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget

@@ -131,7 +131,7 @@ def _read_solution(path: Path) -> None:
 
 
 def _suites() -> Sequence[bytes]:
-    folder = Path(suite_file.__file__).with_name("suites")
+    folder = Path(suite_file.__file__).parents[1] / "suites"
     return [path.read_bytes() for path in sorted(folder.glob("*.toml"))]
 
 

@@ -30,7 +30,7 @@ from boundmark.heuristics.placement.learned.hsdag import (
     load_checkpoint,
     parse,
 )
-from boundmark.heuristics.placement.learned.methods import (
+from boundmark.heuristics.placement.learned.learning import (
     Evaluations,
     allowed_devices,
     drawn,

@@ -21,7 +21,7 @@ from boundmark.heuristics.placement.learned.graphs import (
     colocated,
     padded,
 )
-from boundmark.heuristics.placement.learned.methods import (
+from boundmark.heuristics.placement.learned.learning import (
     Evaluations,
     MovingAverage,
     allowed_devices,

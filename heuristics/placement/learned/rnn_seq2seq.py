@@ -20,7 +20,7 @@ from boundmark.heuristics.placement.learned.graphs import (
     graph_arrays,
     layout_of,
 )
-from boundmark.heuristics.placement.learned.methods import (
+from boundmark.heuristics.placement.learned.learning import (
     Evaluations,
     MovingAverage,
     allowed_devices,

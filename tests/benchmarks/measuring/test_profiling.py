@@ -29,7 +29,8 @@ def test_names_of_gpus() -> None:
         ("NVIDIA A100-SXM4-80GB", "nvidia-a100"),
         ("NVIDIA GeForce RTX 4090", "nvidia-rtx-4090"),
         ("Tesla V100-SXM2-16GB", None),
-        ("NVIDIA L40", None),
+        ("NVIDIA L40", "nvidia-l40"),
+        ("NVIDIA L45", None),
         ("", None),
     ):
         found = device_of_gpu(title)

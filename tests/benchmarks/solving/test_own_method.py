@@ -10,6 +10,7 @@ from command_line import boundmark_with
 from boundmark.benchmarks.solving.own_method import find_method
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import BoundmarkError
+from boundmark.reports.stored.store import ResultStore
 
 ONE_STAGE = "def run(instance):\n    return [0] * instance.nodes\n"
 STREAMING = """
@@ -131,9 +132,8 @@ file = "three.json"
     )
     call = boundmark_with()
     call("run", "suite.toml", "--out", "out", "--quiet")
-    sql = "select method, status, status_detail, objective from results"
-    done = call("query", sql, "out", "--json")
-    rows = {one["method"]: one for one in json.loads(done.stdout)}
+    found = ResultStore.open(Path("out")).results().set_index("method").astype(object)
+    rows = found.where(found.notna(), None).to_dict("index")
     assert rows.keys() == set(names)
     for name, status, detail, objective in (
         ("good.py", "ok", "", 6),

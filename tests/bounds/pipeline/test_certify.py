@@ -76,7 +76,7 @@ def layers(width: int, depth: int, k: int) -> PipelineInstance:
         (10, 8, 4, ["fractional_load", "cut_tree", "mip_tree"]),
         (10, 4, 8, ["fractional_load", "packing", "cut_tree", "mip_tree"]),
         (5, 8, 4, ["fractional_load", "packing", "cut_tree", "mip_tree"]),
-        (3, 16, 4, ["prefix_bound.method", "fractional_load", "mip_tree"]),
+        (3, 16, 4, ["prefix_bound", "fractional_load", "mip_tree"]),
     ],
 )
 def test_what_suits_the_graph_comes_first(width: int, depth: int, k: int, names: list[str]) -> None:

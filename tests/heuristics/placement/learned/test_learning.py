@@ -1,11 +1,11 @@
-"""What placements weigh in the losses."""
+"""Draws of devices, and averages of rewards."""
 
 import math
 
 import numpy as np
 import pytest
 
-from boundmark.heuristics.placement.learned.methods import (
+from boundmark.heuristics.placement.learned.learning import (
     MovingAverage,
     allowed_devices,
     drawn,

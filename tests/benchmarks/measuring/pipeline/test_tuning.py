@@ -11,8 +11,13 @@ import pytest
 from command_line import boundmark_here as command
 
 import boundmark
-from boundmark.benchmarks.measuring import tuning
-from boundmark.benchmarks.measuring.tuning import RunStages, standard_error, tune, with_work
+from boundmark.benchmarks.measuring.pipeline import tuning
+from boundmark.benchmarks.measuring.pipeline.tuning import (
+    RunStages,
+    standard_error,
+    tune,
+    with_work,
+)
 from boundmark.benchmarks.solving.model import choose, load
 from boundmark.problems.devices import find_device
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
