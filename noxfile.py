@@ -359,6 +359,21 @@ def baseline(session: nox.Session) -> None:
 
 
 @nox.session
+def gpu(session: nox.Session) -> None:
+    """Tune models on a GPU of this machine, within ten minutes; goes on where it stopped.
+
+    With `--no-venv`, torch and transformers are those that are installed. Pass a folder, and
+    perhaps options of docs/tables/machine_runs.py such as `--torch-device cpu`.
+    """
+    install(session, "torch")
+    folder, *options = session.posargs or ["results/gpu"]
+    session.run(
+        "python", "docs/tables/machine_runs.py", folder, "--torch-device", "cuda", "--compiled",
+        "--stages", "4", "8", "--minutes", "10", "--save", *options,
+    )  # fmt: skip
+
+
+@nox.session
 def library(session: nox.Session) -> None:
     """Let the checker see the library, and make every instance again from its data set."""
     install(session)

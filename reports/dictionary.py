@@ -1,6 +1,6 @@
 """The dictionary of all columns of tables: type, unit and a sentence each, from TOML files.
 
-The documentation's page of tables is made of it.
+`boundmark columns` prints it.
 """
 
 import tomllib
@@ -11,12 +11,16 @@ from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from boundmark.problems.entry_points import entry_points_of
+from boundmark.problems.errors import InvalidInputError
+from boundmark.reports.history import HISTORY
+from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.tables.parameters import PREFIX
 
 FILE = "dictionary.toml"
@@ -97,6 +101,65 @@ def column_of(table: str, name: str) -> Column | None:
         if name in entries["columns"]:
             return Column(*entries["columns"][name])
     return None
+
+
+class ListedColumn(NamedTuple):
+    """A column, and the table or tables that have it, in words."""
+
+    table: str
+    name: str
+    type: str
+    unit: str
+    meaning: str
+
+
+# Tables that are stored with a schema of their own; the dictionary declares all others.
+STORED: Mapping[str, pa.Schema] = {"results/*": RESULTS, "traces/*": TRACES, "history": HISTORY}
+
+
+def all_columns() -> Iterator[ListedColumn]:
+    """Yield the columns of stored tables, those of each report's table, and those of several."""
+    for table, schema in STORED.items():
+        where = f"{table}: {about(table)}"
+        for field in schema:
+            known = column_of(table, field.name) or Column("", "", "")
+            yield ListedColumn(where, field.name, str(field.type), known.unit, known.meaning)
+    for problem, entries in {"": common(), **of_problems()}.items():
+        for name, entry in entries["tables"].items():
+            path = f"{problem}/{name}" if problem else name
+            if path in STORED:
+                continue
+            where = f"tables/{path}.parquet: {entry['about']}"
+            own = {
+                column: Column(*what) for column, what in entry.items() if column not in OF_TABLES
+            }
+            listed = {column: column_of(path, column) for column in entry.get("columns", ())}
+            for column, known in {**listed, **own}.items():
+                if known is not None:
+                    yield ListedColumn(where, column, known.type, known.unit, known.meaning)
+        where = f"tables of {problem or 'all problems'}"
+        for column, what in entries["columns"].items():
+            yield ListedColumn(where, column, *what)
+
+
+def columns_of_file(path: Path) -> Iterator[ListedColumn]:
+    """Yield the columns of a Parquet file as its metadata describe them.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no Parquet file.
+    """
+    try:
+        schema = pq.read_schema(path)
+    except FileNotFoundError as error:
+        raise InvalidInputError(f"{path} does not exist; expected a Parquet file.") from error
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InvalidInputError(f"{path} is no Parquet file: {error}.") from error
+    for field in schema:
+        said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
+        unit, meaning = said.get("unit", ""), said.get("meaning", "")
+        yield ListedColumn(path.name, field.name, str(field.type), unit, meaning)
 
 
 def about(table: str) -> str:

@@ -14,7 +14,7 @@ from boundmark.benchmarks.cli.evaluate import evaluate
 from boundmark.benchmarks.cli.folders import baseline, compare, merge, verify
 from boundmark.benchmarks.cli.graphs import export_graph, show
 from boundmark.benchmarks.cli.library import library
-from boundmark.benchmarks.cli.listing import datasets, methods, problems, suites
+from boundmark.benchmarks.cli.listing import columns, datasets, methods, problems, suites
 from boundmark.benchmarks.cli.profile import profile
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import conformance, run
@@ -103,6 +103,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
         verify,
         compare,
         baseline,
+        columns,
         merge,
         library,
         solve,

@@ -1,8 +1,9 @@
-"""`boundmark problems | methods | datasets | suites`: list the installed ones."""
+"""`boundmark problems | methods | datasets | suites | columns`: list the installed ones."""
 
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -279,6 +280,37 @@ def _group(group: "InstanceGroup") -> dict[str, Any]:
     }
 
 
+@click.command()
+@click.argument("name", metavar="[FILE|NAME]", required=False)
+@as_json
+@wide
+def columns(name: str | None, as_json: bool, wide: bool) -> None:
+    """Say what the columns of results and reports mean.
+
+    FILE is a Parquet file that boundmark has written. NAME is a part of a table's or of a column's
+    name; by default, all are listed.
+    """
+    from boundmark.reports.dictionary import all_columns, columns_of_file
+
+    path = Path(name) if name else None
+    if path and path.suffix == ".parquet":
+        found = list(columns_of_file(path))
+    else:
+        found = [one for one in all_columns() if not name or name in one.table or name in one.name]
+    if not found:
+        raise InvalidInputError(
+            f"no table and no column has {name!r} in its name; `boundmark columns` lists all."
+        )
+    print_rows(
+        [
+            {"table": one.table, "column": one.name, "type": one.type or "that of the data",
+             "unit": one.unit, "meaning": one.meaning}
+            for one in found
+        ],
+        as_json, wide, by=("table",), below={"meaning": "{}"},
+    )  # fmt: skip
+
+
 def print_rows(
     rows: Sequence[dict[str, Any]],
     as_json: bool,
@@ -337,7 +369,7 @@ def _print_entries(rows: Sequence[dict[str, Any]], below: Mapping[str, str]) -> 
             for cell, size, column in zip(cells[:-1], widths[:-1], columns[:-1], strict=True)
         ]
         first = "".join(printable(name) + " " * GAP for name in names)
-        line = wrapped(cells[-1], first, " " * head).rstrip()
+        line = wrapped(cells[-1], first, " " * head).rstrip() or first.rstrip()
         click.echo(click.style(line, bold=True) if row is None else line)
         for key, sentence in below.items():
             if row is not None and row[key]:

@@ -1,18 +1,16 @@
 """What pages list of what the package declares, and how true costs are; see `page.py`.
 
-Data sets, graphs, devices, clusters and the columns of files are those of the package; how true
-costs are, what `true_costs.py` and `processor_costs.py` have measured. The columns of published
+Data sets, graphs, devices and clusters are those of the package; how true costs are, what
+`true_costs.py`, `tuning.py` and `machine_runs.py` have measured. The columns of published
 language models are computed from their configurations, but for the parameters that authors state.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import processor_costs
-import pyarrow as pa
 import true_costs
 import tuning
 from page import ROOT, Filling, markdown
@@ -22,18 +20,7 @@ from boundmark.datasets.layers.language_models import load, published
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import shipped
-from boundmark.reports.dictionary import OF_TABLES, Column, column_of, common, of_problems
-from boundmark.reports.history import HISTORY
-from boundmark.reports.stored.schema import RESULTS, TRACES
 from boundmark.reports.true_costs import engine_steps, summary, totals
-
-# Tables that are stored with a schema of their own; the dictionary declares all others.
-STORED: Mapping[str, pa.Schema] = {
-    "results/*": RESULTS,
-    "traces/*": TRACES,
-    "history": HISTORY,
-}
-
 
 # The class behind a source, e.g. `; transformers.BertModel`.
 CLASS = re.compile(r"; (?:torchvision|transformers)\.[\w.]+$")
@@ -174,64 +161,6 @@ def cluster_table() -> list[str]:
     return _markdown(("cluster", "devices"), rows)
 
 
-def stored_tables() -> list[str]:
-    """Return a heading, a sentence and all columns of each table that is stored."""
-    lines = []
-    for table, schema in STORED.items():
-        lines += [f"### `{table}`", "", common()["tables"][table]["about"], ""]
-        lines += _columns(_declared(table, schema))
-    return lines
-
-
-def report_tables() -> list[str]:
-    """Return a heading and a sentence of each table of a report, with what is special about it."""
-    lines = []
-    for name, entry in common()["tables"].items():
-        if name not in STORED:
-            lines += _report_table(name, entry)
-    for problem, entries in sorted(of_problems().items()):
-        for name, entry in entries["tables"].items():
-            lines += _report_table(f"{problem}/{name}", entry)
-        lines += [f"### Columns of `{problem}`", ""]
-        lines += _columns(_known(entries["columns"]))
-    return lines
-
-
-def common_columns() -> list[str]:
-    """Return all columns that tables of several problems have."""
-    return _columns(_known(common()["columns"]))
-
-
-def _report_table(name: str, entry: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"### `tables/{name}.parquet`", "")
-    named = ", ".join(f"`{column}`" for column in entry.get("columns", ()))
-    yield from (entry["about"] + (f" Columns: {named}." if named else ""), "")
-    own = {column: what for column, what in entry.items() if column not in OF_TABLES}
-    if own:
-        yield from _columns(_known(own))
-
-
-def _known(entries: Mapping[str, Any]) -> Iterator[tuple[str, Column]]:
-    return ((name, Column(*entry)) for name, entry in entries.items())
-
-
-def _declared(table: str, schema: pa.Schema) -> Iterator[tuple[str, Column]]:
-    for field in schema:
-        known = column_of(table, field.name)
-        assert known is not None, f"{table} has a column {field.name} without a meaning"
-        yield field.name, Column(str(field.type), known.unit, known.meaning)
-
-
-def _columns(columns: Iterable[tuple[str, Column]]) -> list[str]:
-    return _markdown(
-        ("column", "type", "unit", "meaning"),
-        [
-            (f"`{name}`", one.type or "that of the data", one.unit, one.meaning)
-            for name, one in columns
-        ],
-    )
-
-
 def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table, and a blank one."""
     return [*markdown(heads, rows, len(heads)).splitlines(), ""]
@@ -255,12 +184,6 @@ def dataset_page() -> Filling:
 def device_page() -> Filling:
     """Return devices and clusters."""
     return Filling(_parts(devices=device_table, clusters=cluster_table))
-
-
-def column_page() -> Filling:
-    """Return the columns of all tables."""
-    made = {"stored": stored_tables, "reports": report_tables}
-    return Filling(_parts(**made, **{"columns of all problems": common_columns}))
 
 
 def _whole() -> str:
@@ -330,7 +253,6 @@ def library_page() -> Filling:
 PAGES: Mapping[str, Callable[[], Filling]] = {
     "docs/datasets.md": dataset_page,
     "docs/devices.md": device_page,
-    "docs/tables.md": column_page,
     "docs/true-costs.md": true_cost_page,
     "docs/library.md": library_page,
     "docs/how-far-from-optimal.md": partial(

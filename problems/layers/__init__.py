@@ -33,6 +33,8 @@ from boundmark.problems.layers.model import (
     Operation,
     Workload,
 )
+from boundmark.problems.layers.stage_times import EXPECTED as EXPECTED_STAGE_TIMES
+from boundmark.problems.layers.stage_times import scaled_to_stages
 from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, read_text, under_rules
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, TextParameter
 from boundmark.problems.problem import Problem, Row, SolutionTable
@@ -60,7 +62,7 @@ def _instance(
     source: LayerModel | LayerChain, *, goal: str, device_order: str, micro_batches: int,
     devices: str, memory_percent: int, phase: str, batch: int, context: int, weight_bits: int,
     cache_bits: int, costs: str, layers: str, tensor_parallel: int, rules: str, in_flight: str,
-    virtual_stages: int, family: str,
+    virtual_stages: int, family: str, measured: str,
 ) -> LayersInstance:  # fmt: skip
     """Return an instance, together with the options that its chain was made with."""
     taken: list[str] = []
@@ -81,6 +83,7 @@ def _instance(
         "devices": devices, "memory_percent": memory_percent, "phase": phase, "batch": batch,
         "context": context, "weight_bits": weight_bits, "cache_bits": cache_bits, "costs": costs,
         "layers": layers, "tensor_parallel": tensor_parallel, "family": family,
+        "measured": measured,
     }  # fmt: skip
     defaults = {one.name: one.default for one in PROBLEM.parameters}
     made_of = {name: value for name, value in given.items() if value != defaults[name]}
@@ -102,6 +105,10 @@ def _instance(
         for kind in dict.fromkeys(fleet.kinds):
             taken += substitutes(kind, source.dtype)
     words = cost_words(fleet, costs, source) + (f", read as {family}" if family else "")
+    if measured:
+        chain, note = scaled_to_stages(chain, measured)
+        words += f", scaled to {measured}"
+        taken.append(note)
     notes = *taken, *fleet.notes, *chain.origin.notes
     origin = Origin(words, source.describe(workload), notes, phase, batch, context)
     chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
@@ -288,6 +295,14 @@ PROBLEM = Problem(
             "NAME",
             "a known model_type",
             "the model's own",
+        ),
+        TextParameter(
+            "measured",
+            "file with what stages have taken, by which each device's times are scaled: columns "
+            "layers and seconds, a row for each stage, and perhaps device",
+            "FILE",
+            EXPECTED_STAGE_TIMES,
+            "times as predicted",
         ),
     ),
     instance=_instance,

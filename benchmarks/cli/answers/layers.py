@@ -94,6 +94,7 @@ def _speed(instance: LayersInstance, loads: list[StageLoad]) -> list[tuple[str, 
     if rate is None:
         return []
     on = "measured" if origin.costs.startswith("measured") else "roofline"
+    on = "scaled" if "measured" in instance.chain.made_of else on
     found = [("throughput", f"{rate:,.4g} tokens a second ({on})")]
     through = sum(load.total for load in loads) / NANOSECONDS
     if origin.phase == PREFILL:

@@ -5,7 +5,6 @@ import declared_tables as tables
 from boundmark.datasets import measured, zoo
 from boundmark.problems.catalog import datasets
 from boundmark.problems.devices import shipped
-from boundmark.reports.dictionary import common, of_problems
 
 
 def first_cells(lines: list[str]) -> list[str]:
@@ -36,14 +35,3 @@ def test_rows_by_hand() -> None:
     assert row in tables.device_table()
     row = "| `moirai-intra-server` | 2 × nvidia-v100 (A, B); 2 × nvidia-p100 (C, D) |"
     assert row in tables.cluster_table()
-
-
-def test_every_table_of_files_has_a_heading() -> None:
-    """Those that are stored, those of all reports, and those of a problem's."""
-    stored = [line for line in tables.stored_tables() if line.startswith("### ")]
-    assert stored == [f"### `{name}`" for name in tables.STORED]
-    declared = [name for name in common()["tables"] if name not in tables.STORED]
-    declared += [f"{one}/{name}" for one, own in of_problems().items() for name in own["tables"]]
-    lines = tables.report_tables()
-    assert [name for name in declared if f"### `tables/{name}.parquet`" not in lines] == []
-    assert first_cells(tables.common_columns()) == list(common()["columns"])

@@ -1,0 +1,214 @@
+"""Run partitions of PyTorch models on this machine: `python docs/tables/machine_runs.py FOLDER`.
+
+Needs torch and transformers, nothing from a network, and a machine that does nothing else. A model
+takes one to four minutes; begins none after --minutes, and goes on where it stopped.
+
+For each model and number of stages: the partitions that are optimal on the roofline, on calibrated
+costs and at times that `boundmark profile` has measured here, the one that `boundmark tune` has
+found, and one of even work; what the slowest stage of each was predicted to take, and what it takes
+when its stages run, all partitions in turns. Each model has a file in FOLDER; --save keeps all of
+them in machine_runs.csv, of which docs/true-costs.md has a table.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from page import markdown
+
+import boundmark
+from boundmark.benchmarks.measuring.pipeline import torch_stages
+from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
+from boundmark.benchmarks.measuring.torch_execution import Program, runnable
+from boundmark.benchmarks.solving.model import choose, load
+from boundmark.problems.pipeline.instance import stage_costs, stage_work
+
+STORED = Path(__file__).with_name("machine_runs.csv")
+
+COSTS = ("even work", "roofline", "calibrated", "measured", "tuned")
+
+# Of all partitions in turn, since a machine's clock changes within minutes, and runs in each.
+TURNS, RUNS = 5, 10
+
+# A user has these costs who does not say what the machine is.
+BASE = "nvidia-h100"
+
+
+def models() -> Mapping[str, Callable[[], tuple[Any, Any]]]:
+    """Return functions that make a module and its example inputs, by name: six of three kinds."""
+    import torch
+    import transformers as hf
+
+    torch.manual_seed(1)
+    image = torch.randn(1, 3, 224, 224)
+    words = torch.ones(1, 128, dtype=torch.long)
+    return {
+        "resnet-50": lambda: (hf.ResNetModel(hf.ResNetConfig()), image),
+        "mobilenet-v2": lambda: (hf.MobileNetV2Model(hf.MobileNetV2Config()), image),
+        "bert-base": lambda: (hf.BertModel(hf.BertConfig()), words),
+        "swin-t": lambda: (hf.SwinModel(hf.SwinConfig()), image),
+        "t5-small-encoder": lambda: (hf.T5EncoderModel(hf.T5Config()), words),
+        "vit-b-16": lambda: (hf.ViTModel(hf.ViTConfig()), image),
+    }
+
+
+def exported(name: str, make: Callable[[], tuple[Any, Any]], folder: Path) -> Path:
+    """Return the file with a model's program."""
+    import torch
+
+    path = folder / f"{name}.pt2"
+    if not path.exists():
+        module, inputs = make()
+        with torch.no_grad():
+            torch.export.save(torch.export.export(module.eval(), (inputs,)), path)
+    return path
+
+
+def solved(path: Path, k: int, costs: str, *methods: str) -> tuple[np.ndarray, int]:
+    """Return the best stages on some costs, shape (n,), and the ticks of the slowest one."""
+    found = boundmark.solve(
+        boundmark.load(path, device=BASE), "pipeline", k=k, costs=costs, methods=methods,
+        quiet=True, library=False,
+    )  # fmt: skip
+    return found.solution["stage"].to_numpy(), found.cost
+
+
+def computing(
+    program: Program, stages: np.ndarray, k: int, settings: TorchSettings
+) -> Iterator[float]:
+    """Yield the nanoseconds that each of k stages computes, the median of its runs."""
+    cut = torch_stages.cut_program(program, stages.tolist())
+    found = dict.fromkeys(range(k), 0.0)
+    for stage, runs in zip(cut, torch_stages.measure_stages(program, cut, settings), strict=True):
+        found[stage.number] = statistics.median(runs.times)
+    yield from found.values()
+
+
+def rows(path: Path, sizes: list[int], settings: TorchSettings) -> Iterator[dict[str, Any]]:
+    """Yield a row for each number of stages and partition of a model."""
+    times = path.with_suffix(".times.json")
+    on = {"torch_device": settings.device, "compiled": settings.is_compiled}
+    boundmark.profile(path, base=BASE, repeats=RUNS, **on).save(times)
+    program = runnable(path, device=settings.device)
+    for k in sizes:
+        found = {
+            "even work": solved(path, k, "roofline", "balanced-work"),
+            "roofline": solved(path, k, "roofline"),
+            "calibrated": solved(path, k, "calibrated"),
+            "measured": solved(path, k, str(times)),
+        }
+        tuned = boundmark.tune(path, k, device=BASE, repeats=RUNS, **on)
+        best = tuned.best
+        found["tuned"] = best.stages, max(best.real)
+        made = choose(load(path, device=BASE), {"k": k}, "pipeline", are_texts=False)
+        graph = made.make(made.given).graph
+        real: dict[str, list[int]] = {name: [] for name in found}
+        for _ in range(TURNS):
+            for name, (stages, _) in found.items():
+                sending = stage_costs(graph, stages, k) - stage_work(graph, stages, k)
+                taken = list(computing(program, stages, k, settings)) + sending
+                real[name].append(round(float(taken.max())))
+        for name, (_, predicted) in found.items():
+            yield {
+                "k": k, "costs": name, "predicted": predicted,
+                "real": round(statistics.median(real[name])),
+                "low": min(real[name]), "high": max(real[name]),
+                "rounds": len(tuned.rounds), "bound": tuned.bound,
+            }  # fmt: skip
+
+
+def stored() -> pd.DataFrame:
+    """Return the stored lines, times in nanoseconds."""
+    return pd.read_csv(STORED)
+
+
+def table(runs: pd.DataFrame) -> list[str]:
+    """Return a row for each machine, model and number of stages: milliseconds, and excess."""
+    lines = []
+    for (machine, mode, model, k), own in runs.groupby(
+        ["machine", "mode", "model", "k"], sort=False
+    ):
+        cell = own.set_index("costs")
+        best = cell["real"].min()
+        tuned = cell.loc["tuned"]
+        excess = [f"{100 * (cell.loc[name, 'real'] / best - 1):.1f}" for name in COSTS]
+        interval = f"{tuned['low'] / 1e6:.1f} to {tuned['high'] / 1e6:.1f}"
+        shown = f"{tuned['real'] / 1e6:.1f}", interval, str(tuned["rounds"])
+        lines.append([f"{machine}, {mode}", str(model), str(k), *excess, *shown])
+    head = ["machine", "model", ">k", *COSTS, "tuned, ms", "five repeats", "rounds"]
+    return markdown(head, lines, text_columns=2).splitlines()
+
+
+def all_rows(folder: Path) -> pd.DataFrame:
+    """Return the rows of all models in a folder."""
+    found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.runs.json"))]
+    return pd.DataFrame([row for one in found for row in one])
+
+
+def machine_of(settings: TorchSettings) -> str:
+    """Return what runs the stages, in words; refuse a GPU that torch does not find."""
+    import torch
+
+    from boundmark.benchmarks.running.environment import cpu_name
+
+    if settings.device == "cpu":
+        return f"{cpu_name()}, one thread"
+    if not torch.cuda.is_available():
+        raise SystemExit("torch finds no GPU; expected one, or --torch-device cpu.")
+    return str(torch.cuda.get_device_name())
+
+
+def main() -> None:
+    """Run what has no file yet, and print the table of all."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--torch-device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--stages", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--models", nargs="+", help="names; by default, all six")
+    parser.add_argument("--compiled", action="store_true", help="compiled stages, too")
+    parser.add_argument("--save", action="store_true")
+    given = parser.parse_args()
+    print("\n".join(__doc__.splitlines()[2:4]), flush=True)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + 60 * given.minutes
+    names = given.models or list(models())
+    # First three models in both modes, then the others.
+    modes = (False, True) if given.compiled else (False,)
+    jobs = [(name, mode) for part in (names[:3], names[3:]) for mode in modes for name in part]
+    for name, is_compiled in jobs:
+        mode = "compiled" if is_compiled else "eager"
+        path = given.folder / f"{name}.{mode}.runs.json"
+        if path.exists():
+            continue
+        if time.monotonic() > end:
+            print(f"the time is up; {name}, {mode}, and what follows are left", flush=True)
+            break
+        settings = TorchSettings(is_compiled, given.torch_device, repeats=RUNS)
+        place = {"machine": machine_of(settings), "mode": mode, "model": name}
+        program = exported(name, models()[name], given.folder)
+        try:
+            found = [{**place, **row} for row in rows(program, given.stages, settings)]
+        except boundmark.Error as error:
+            print(f"{name}, {mode}: {error}", flush=True)
+            continue
+        path.write_text(json.dumps(found))
+        print("\n".join(table(pd.DataFrame(found))), flush=True)
+    made = all_rows(given.folder)
+    if given.save and len(made):
+        others = stored() if STORED.exists() else made[:0]
+        keys = ["machine", "mode", "model", "k"]
+        again = others[keys].apply(tuple, axis=1).isin(made[keys].apply(tuple, axis=1))
+        pd.concat([others[~again], made]).to_csv(STORED, index=False)
+
+
+if __name__ == "__main__":
+    main()
