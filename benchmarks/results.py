@@ -26,7 +26,7 @@ from boundmark.reports.tables.parameters import with_parameter_columns
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Results:
-    """A results folder as data frames; `docs/tables.md` says what each column means.
+    """A results folder as data frames; `boundmark columns` says what each column means.
 
     Attributes
     ----------

@@ -2,6 +2,8 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from command_line import Boundmark
 
@@ -154,3 +156,22 @@ def test_a_device_is_shown_with_its_source(boundmark: Boundmark, tmp_path: Path)
         ["source", "made", "up,", "too"],
     ):
         assert expected in lines
+
+
+def test_columns_of_a_file_and_by_name(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A file says what its own columns mean; a name is part of a table's or a column's."""
+    path = tmp_path / "results.parquet"
+    field = pa.field("gap", pa.float64(), metadata={"unit": "ratio", "meaning": "How far."})
+    pq.write_table(pa.table({"gap": [0.5]}, pa.schema([field])), path)
+    row = {"table": path.name, "column": "gap", "type": "double", "unit": "ratio"}
+    assert json.loads(boundmark("columns", path, "--json").stdout) == [
+        {**row, "meaning": "How far."}
+    ]
+    found = json.loads(boundmark("columns", "bound_certified", "--json").stdout)
+    assert {one["column"] for one in found} == {"bound_certified"}
+    assert all(one["meaning"] for one in json.loads(boundmark("columns", "--json").stdout))
+    path.write_text("no Parquet")
+    for name, sentence in ((path, "is no Parquet file"), ("nothing", "no column has 'nothing'")):
+        done = boundmark("columns", name, check=False)
+        assert sentence in done.stderr
+        assert done.returncode == 2
