@@ -53,11 +53,18 @@ NETWORK, ROUTER = ("gate_proj", "up_proj", "down_proj"), ("gate",)
 EXPERTS = "experts"
 SCORES = "lm_head"
 CONVOLUTION = "conv1d"
+PROJECTIONS = ("in_proj", "out_proj")
 # Not a bias, but switched on and off in the same way.
 QUERY_NORM = "query_norm"
 
 ATTENTION = QKV + OUT
 _LATENT = ("q_a_proj", "kv_a_proj_with_mqa", "o_proj")
+
+# What a layer has; a window is called by the field with its size.
+ATTENDING, RECURRENT, BOTH = "attention", "recurrence", "both"
+WINDOWS = SLIDING, CHUNKED = "sliding_window", "attention_chunk_size"
+# Of families whose layers have a mixer or a network, but not both.
+NETWORK_ONLY, SPARSE = "network", "experts"
 
 Switches: TypeAlias = Mapping[str, tuple[bool, tuple[str, ...]]]
 
@@ -103,6 +110,17 @@ class Family:
         Whether it generates tokens one by one.
     has_pooler
         Whether a matrix follows the last block of an encoder.
+    recurrence, kinds
+        What a recurrence is (a name of `recurrences`), and what layers have if no list or pattern
+        says so, repeated.
+    is_single
+        Whether a layer has a mixer or a network, but not both.
+    gates_queries
+        Whether a gate as wide comes with the queries.
+    inner_share
+        Of the given dimensions within a network, those that it has.
+    ignored
+        Fields that the classes know and that cost nothing.
     names
         What modules are called.
     defaults
@@ -127,6 +145,12 @@ class Family:
     is_causal: bool = True
     has_cache: bool = True
     has_pooler: bool = True
+    recurrence: str = ""
+    kinds: tuple[str, ...] = (ATTENDING,)
+    is_single: bool = False
+    gates_queries: bool = False
+    inner_share: float = 1
+    ignored: tuple[str, ...] = ()
     names: Names = Names()
     defaults: Mapping[str, int | None] = field(default_factory=dict)
 
@@ -202,6 +226,38 @@ _GPT = Family(
     is_gated=False, norms=4, last_norms=2, biases=ATTENTION + NETWORK, is_tied=True, positions=0,
     names=_GPT2,
 )  # fmt: skip
+_MAMBA = Family(
+    norms=1, is_tied=True, recurrence="mamba", kinds=(RECURRENT,), is_single=True,
+    biases=("dt_proj",),
+    switches={"use_bias": (False, PROJECTIONS), "use_conv_bias": (True, (CONVOLUTION,))},
+    names=Names("backbone.layers", "backbone.embeddings", own={"mamba.": "mixer."}),
+    ignored=("num_heads", "head_dim"),
+)  # fmt: skip
+_MAMBA2_BIASES: Switches = {
+    **_BIASED, "mamba_conv_bias": (True, (CONVOLUTION,)), "mamba_proj_bias": (False, PROJECTIONS),
+}  # fmt: skip
+_BAMBA = Family(
+    recurrence="mamba2", kinds=(RECURRENT,), switches=_MAMBA2_BIASES,
+    names=Names(own={"mlp.": "feed_forward."}), ignored=("mamba_norm_before_gate",),
+)  # fmt: skip
+_NEXT = Family(
+    query_norm="head", switches=_BIASED_ATTENTION, has_gated_shared=True, gates_queries=True,
+    recurrence="delta", kinds=(RECURRENT, RECURRENT, RECURRENT, ATTENDING),
+    ignored=("attn_output_gate",),
+)  # fmt: skip
+_LFM2_OWN = {
+    "self_attn.o_proj": "self_attn.out_proj", "mlp.gate_proj": "feed_forward.w1",
+    "mlp.up_proj": "feed_forward.w3", "mlp.down_proj": "feed_forward.w2", "mlp.": "feed_forward.",
+}  # fmt: skip
+_LFM2 = Family(
+    query_norm="head", is_tied=True, recurrence="short", inner_share=2 / 3,
+    switches={"conv_bias": (False, (CONVOLUTION, *PROJECTIONS))}, names=Names(own=_LFM2_OWN),
+    ignored=("use_expert_bias", "block_use_swiglu", "block_norm_eps"),
+)  # fmt: skip
+_MINIMAX = Family(
+    recurrence="lightning", kinds=(ATTENDING, RECURRENT), names=_MIXTRAL, full_every=0,
+    ignored=("postnorm",),
+)  # fmt: skip
 _OLMO2 = Family(query_norm="heads", switches=_BIASED_ATTENTION)
 _BERT = _encoder("bert", "encoder.layer", _OF_BERT)
 _ROBERTA = _encoder("roberta", "encoder.layer", _OF_BERT)
@@ -212,6 +268,7 @@ FAMILIES: Mapping[str, Family] = {
         switches={**_BIASED_ATTENTION, "qk_norm": (True, ())},
     ),
     "arcee": Family(is_gated=False, switches=_BIASED),
+    "bamba": _BAMBA,
     "bert": _BERT,
     "bloom": Family(
         is_gated=False, norms=4, last_norms=2, first_norms=2, biases=ATTENTION + NETWORK,
@@ -225,6 +282,7 @@ FAMILIES: Mapping[str, Family] = {
     "deci": Family(switches=_BIASED),
     "deepseek_v2": replace(_DEEPSEEK, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
     "deepseek_v3": _DEEPSEEK,
+    "deepseek_v32": _DEEPSEEK,
     "distilbert": _encoder(
         "distilbert", "transformer.layer",
         _own(
@@ -249,6 +307,11 @@ FAMILIES: Mapping[str, Family] = {
             "parallel_attn": {False: (4, 2)},
         },
     ),
+    "falcon_h1": replace(
+        _BAMBA, kinds=(BOTH,), ignored=("mamba_norm_before_gate", "mamba_use_mlp"),
+        switches={**_MAMBA2_BIASES, "projectors_bias": (False, ("out_proj",))},
+    ),
+    "falcon_mamba": _MAMBA,
     "gemma": Family(is_tied=True, switches=_BIASED_ATTENTION),
     "gemma2": Family(norms=4, is_tied=True, full_every=2, switches=_BIASED_ATTENTION),
     "gemma3_text": _GEMMA3,
@@ -258,6 +321,8 @@ FAMILIES: Mapping[str, Family] = {
         query_norm="head", names=_SHARED,
         switches={"attention_bias": (False, QKV), "use_qk_norm": (False, (QUERY_NORM,))},
     ),
+    "glm4_moe_lite": _DEEPSEEK,
+    "glm_moe_dsa": _DEEPSEEK,
     "gpt2": _GPT,
     "gpt_bigcode": _GPT,
     "gpt_neox": Family(
@@ -291,6 +356,20 @@ FAMILIES: Mapping[str, Family] = {
         switches=_BIASED_ATTENTION,
         names=Names(own={"mlp.gate": "block_sparse_moe.router", "mlp.": "block_sparse_moe."}),
     ),
+    "granitemoehybrid": Family(
+        recurrence="mamba2", kinds=(RECURRENT,), switches=_MAMBA2_BIASES,
+        names=Names(own={
+            "mlp.gate": "block_sparse_moe.router", "mlp.shared_expert.": "shared_mlp.",
+            "mlp.": "block_sparse_moe.",
+        }),
+    ),
+    "granitemoeshared": Family(
+        switches=_BIASED_ATTENTION,
+        names=Names(own={
+            "mlp.gate": "block_sparse_moe.router", "mlp.shared_expert.": "shared_mlp.",
+            "mlp.": "block_sparse_moe.",
+        }),
+    ),
     "helium": Family(
         switches={"attention_bias": (False, QKV), "mlp_bias": (False, NETWORK)}
     ),
@@ -309,11 +388,16 @@ FAMILIES: Mapping[str, Family] = {
     "jamba": Family(
         names=Names(own={"mlp.gate": "feed_forward.router", "mlp.": "feed_forward."}),
         switches={
-            "mamba_conv_bias": (True, (CONVOLUTION,)),
-            "mamba_proj_bias": (False, ("in_proj", "out_proj")),
+            "mamba_conv_bias": (True, (CONVOLUTION,)), "mamba_proj_bias": (False, PROJECTIONS),
         },
+        recurrence="mamba",
     ),
     "kimi_k2": _DEEPSEEK,
+    "kimi_linear": replace(
+        _DEEPSEEK, recurrence="kimi", kinds=(RECURRENT,), ignored=("mla_use_nope",),
+    ),
+    "lfm2": _LFM2,
+    "lfm2_moe": replace(_LFM2, inner_share=1),
     "llama": _LLAMA,
     "llama4_text": Family(
         full_every=4, shared_experts=1,
@@ -330,6 +414,14 @@ FAMILIES: Mapping[str, Family] = {
             "num_experts_per_tok": 1, "attention_chunk_size": 8192,
         },
     ),
+    "mamba": _MAMBA,
+    "mamba2": replace(_MAMBA, is_tied=False, recurrence="mamba2", biases=()),
+    "minimax": _MINIMAX,
+    "minimax_m2": Family(
+        query_norm="heads", names=_MIXTRAL, full_every=0,
+        switches={"use_qk_norm": (True, (QUERY_NORM,))}, ignored=("qk_norm_type",),
+    ),
+    "minimax_text_01": _MINIMAX,
     "minicpm": Family(is_tied=True, switches=_BIASED_ATTENTION),
     "minicpm3": Family(is_tied=True, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
     "ministral": Family(full_every=None),
@@ -338,6 +430,21 @@ FAMILIES: Mapping[str, Family] = {
     "mixtral": Family(full_every=0, names=_MIXTRAL),
     "mobilellm": Family(is_tied=True, switches=_BIASED),
     "nemotron": Family(is_gated=False, norms=4, last_norms=2, switches=_BIASED),
+    "nemotron_h": Family(
+        is_gated=False, norms=1, is_single=True, recurrence="mamba2",
+        switches={
+            **_BIASED, "use_bias": (False, PROJECTIONS), "mamba_proj_bias": (False, PROJECTIONS),
+            "use_conv_bias": (True, (CONVOLUTION,)),
+        },
+        names=Names(
+            "model.layers", "model.embeddings", older={"model.": "backbone."},
+            own={
+                "mlp.shared_expert.": "mixer.shared_experts.", "mlp.": "mixer.",
+                "self_attn.": "mixer.", "mamba.": "mixer.",
+            },
+        ),
+        ignored=("mamba_hidden_act",),
+    ),
     "nemotron-nas": Family(switches=_BIASED),
     "olmo": Family(norms=0, last_norms=0, switches=_BIASED_ATTENTION),
     "olmo2": _OLMO2,
@@ -379,7 +486,33 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "qwen3": _QWEN3,
     "qwen3_moe": _QWEN3,
+    "qwen3_5_moe_text": _NEXT,
+    "qwen3_5_text": _NEXT,
+    "qwen3_next": replace(_NEXT, names=Names(own={
+        "linear_attn.in_proj_qkv": "linear_attn.in_proj_qkvz",
+        "linear_attn.in_proj_z": "linear_attn.in_proj_qkvz",
+        "linear_attn.in_proj_a": "linear_attn.in_proj_ba",
+        "linear_attn.in_proj_b": "linear_attn.in_proj_ba",
+    })),
+    "recurrent_gemma": Family(
+        is_tied=True, full_every=0, recurrence="gated linear", inner_share=1 / 2,
+        kinds=(RECURRENT, RECURRENT, ATTENDING),
+        biases=(
+            *OUT, *NETWORK, "linear_y", "linear_x", "linear_out", "input_gate", "recurrent_gate",
+        ),
+        switches={"attention_bias": (False, QKV)},
+        names=Names(own={"self_attn.": "temporal_block.", "mlp.": "mlp_block."}),
+    ),
     "roberta": _ROBERTA,
+    "rwkv6": Family(
+        is_gated=False, norms=4, first_norms=0, last_norms=2, recurrence="rwkv6",
+        kinds=(RECURRENT,),
+        names=Names("rwkv.blocks", "rwkv.embeddings", "head"),
+    ),
+    "rwkv7": Family(
+        is_gated=False, norms=4, last_norms=2, recurrence="rwkv7", kinds=(RECURRENT,),
+        names=Names(own={"mlp.up_proj": "ffn.key", "mlp.down_proj": "ffn.value"}),
+    ),
     "seed_oss": Family(switches={
         "attention_bias": (True, QKV), "attention_out_bias": (False, OUT),
         "mlp_bias": (False, NETWORK),
@@ -408,9 +541,12 @@ FAMILIES: Mapping[str, Family] = {
 
 # Other names of the same, and the language models within models for images, too.
 ALIASES: Mapping[str, str] = {
-    "camembert": "roberta", "gemma3": "gemma3_text", "llama4": "llama4_text", "llava": "llama",
-    "llava_next": "llama", "mistral3": "mistral", "paligemma": "gemma",
+    "RefinedWeb": "falcon", "RefinedWebModel": "falcon", "camembert": "roberta",
+    "gemma3": "gemma3_text", "llama4": "llama4_text", "llava": "llama",
+    "llava_next": "llama", "mistral3": "mistral", "minimax_m1": "minimax",
+    "paligemma": "gemma", "phi4_multimodal": "phi3", "phi4mm": "phi3",
     "qwen2_5_vl": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen2_vl": "qwen2",
-    "qwen2_vl_text": "qwen2", "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe",
+    "qwen2_vl_text": "qwen2", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
+    "qwen3_omni_moe": "qwen3_moe", "qwen3_omni_moe_text": "qwen3_moe", "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe",
     "qwen3_vl_moe_text": "qwen3_moe", "qwen3_vl_text": "qwen3", "xlm-roberta": "roberta",
 }  # fmt: skip

@@ -99,6 +99,8 @@ _HARMLESS = re.compile(
     r"|tensor_data_layout|ssm\.time_step_rank|ssm\.dt_b_c_rms|embedding_length.*|classifier.*"
 )
 
+_STATE_BITS = 32
+
 PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE)
 
 
@@ -350,13 +352,12 @@ class _Reader:
                 fields.value(unused)
             # As llama.cpp does, both in float32 (`n_embd_r`, `n_embd_s` in src/llama-hparams.cpp):
             # what decides on a state passes through the convolution, too.
-            channels = inner + 2 * groups * state
             return Recurrence(
-                inner * state + channels * (conv - 1), 6 * inner * state + 2 * channels * conv, 32
+                inner * state, inner + 2 * groups * state, conv, window_bits=_STATE_BITS
             )
         if "shortconv.conv.weight" in own:
             taps = fields.integer("shortconv.l_cache", low=2, high=1024)
-            return Recurrence(self.width * (taps - 1), 2 * self.width * taps, 32)
+            return Recurrence(0, self.width, taps, window_bits=_STATE_BITS)
         if any(name.startswith("time_mix_") for name in own):
             raise InvalidInputError(
                 f"layer {at} has {min(one for one in own if one.startswith('time_mix_'))}, a "

@@ -68,7 +68,8 @@ _HARMLESS = re.compile(
     r"|alibi|apply_res.*|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
     r"|mup_.*|dim_model_base|cache_implementation|routed_scaling_factor"
     r"|tokenizer_class|head_dim_total|qk_head_dim|zero_.*|log.*_interval"
-    r"|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
+    r"|(mamba_)?chunk_size|normalization_function|time_step_.*|residual_in_fp32|rescale_prenorm.*"
+    r"|mtp_.*|use_mtp|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
 )  # fmt: skip
 
 # Fields that change what a block has, beside its matrices; each family has those of its own.
@@ -254,6 +255,9 @@ class _ModelReader(BlockReader):
                 f"{coming} layer{'s' * (coming > 1)} of multi-token prediction "
                 f"{'are' if coming > 1 else 'is'} part of training only"
             )
+        for name in ("num_mtp_modules", "mtp_num_hidden_layers", "num_mtp_layers"):
+            if fields.integer(name, low=0, high=64, default=0):
+                self.notes.append(f"multi-token prediction, {name}, is left out")
         first, last, context = self._outer(words, tied)
         bits = self.quantised.cache_bits if self.quantised else 0
         return Transformer(

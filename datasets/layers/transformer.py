@@ -132,14 +132,12 @@ class Transformer(LayerModel):
         parts: tuple[Outer | Block, ...] = (*ends, *blocks)
         read = sum(round(_read(one.parameters, one.size, workload)) for one in parts)
         shared = _read(self.last.multiplied, self.last.matrix_size, workload) * self.is_tied
-        far = 2**40
-        mixers = [one.mixer for one in blocks if one.mixer is not None and one.mixer.has_own_cache]
+        far, bits = 2**32, self._bits(workload)
         grown = fixed = 0.0
-        for mixer in mixers:
-            bits = self._bits(mixer, workload)
-            more = mixer.cached(far, 1) - mixer.cached(far - 1, 1)
-            grown += more * bits / 8
-            fixed += 0 if more else mixer.cached(far, 1) * bits / 8
+        for mixer in (one.mixer for one in blocks if one.mixer is not None):
+            more = mixer.cached(far, 1, bits) - mixer.cached(far - 1, 1, bits)
+            grown += more
+            fixed += mixer.cached(far, 1, bits) - far * more
         return Totals(
             parameters=outer + sum(block.parameters for block in blocks),
             active=outer + sum(block.active_parameters for block in blocks),
@@ -151,9 +149,9 @@ class Transformer(LayerModel):
     def _predicting(self, workload: Workload) -> tuple[Block, ...]:
         return self.predicting if workload.phase == TRAINING else ()
 
-    def _bits(self, mixer: Attention | Recurrence, workload: Workload) -> int:
-        """Return the bits of a number in a layer's cache."""
-        return mixer.bits or workload.cache_bits or self.cache_bits or CACHE_BITS
+    def _bits(self, workload: Workload) -> int:
+        """Return the bits of a number in attention's cache."""
+        return workload.cache_bits or self.cache_bits or CACHE_BITS
 
     def usual_workload(self) -> Workload:
         """Return one sequence of 4,096 tokens: decoded, or a prompt if the model is no decoder."""
@@ -180,13 +178,13 @@ class Transformer(LayerModel):
         having: Counter[str] = Counter()
         for block in self.blocks:
             mixer = block.mixer
-            if isinstance(mixer, Recurrence):
+            if isinstance(mixer, Recurrence) or (mixer and mixer.beside):
                 having["with a recurrence"] += 1
-            elif mixer is None:
+            if mixer is None:
                 having["without attention"] += 1
-            elif mixer.window:
+            elif isinstance(mixer, Attention) and mixer.window:
                 having[f"with a window of {mixer.window:,} tokens"] += 1
-            elif mixer.latent:
+            elif isinstance(mixer, Attention) and mixer.latent:
                 having["with a latent cache"] += 1
             experts = next((one for one in block.network if one.copies > 1), None)
             if experts:
@@ -308,12 +306,12 @@ class Transformer(LayerModel):
             operations.append(_product(block.projections, tokens, lanes, workload))
             reductions += ways * crossed
         if mixer is not None:
-            bits = self._bits(mixer, workload)
-            cached = mixer.cached(context, parallel) * bits / 8
-            is_decoding = workload.phase == DECODE
-            operations.append(mixer.operation(workload.batch, context, is_decoding, cached))
-            if workload.phase != TRAINING and self.has_cache and mixer.has_own_cache:
-                held = workload.batch * cached
+            bits, is_decoding = self._bits(workload), workload.phase == DECODE
+            operations.append(
+                mixer.operation(workload.batch, context, is_decoding, parallel, bits)
+            )
+            if workload.phase != TRAINING and self.has_cache:
+                held = workload.batch * mixer.cached(context, parallel, bits)
         if block.network:
             lanes = parallel * block.width + block.lanes
             operations.append(_product(block.network, tokens, lanes, workload))

@@ -25,6 +25,13 @@ SMALL: dict[str, Any] = {
     "moe_num_experts": 8, "num_experts_per_tok": 2, "moe_k": 2, "moe_topk": 2, "n_group": 1,
     "topk_group": 1, "first_k_dense_replace": 1, "q_lora_rank": 24, "kv_lora_rank": 16,
     "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 12, "sliding_window": 32,
+    "state_size": 16, "num_heads": 16, "mamba_n_heads": 16, "mamba_d_head": 8, "mamba_d_ssm": 128,
+    "mamba_num_heads": 16, "mamba_head_dim": 8, "ssm_state_size": 16, "mamba_d_state": 16,
+    "n_groups": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_num_heads": 4,
+    "linear_key_head_dim": 8, "linear_value_head_dim": 12, "linear_head_dim": 8, "lru_width": 64,
+    "index_topk": 8, "index_head_dim": 16, "index_n_heads": 4, "shared_intermediate_size": 40,
+    "num_dense_layers": 1, "moe_shared_expert_intermediate_size": 40, "num_experts_per_token": 2,
+    "num_shared_experts": 1, "attention_window_size": 32, "block_multiple_of": 16,
     "image_size": 32, "patch_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
 }  # fmt: skip
 
