@@ -228,18 +228,23 @@ _GPT = Family(
 )  # fmt: skip
 _MAMBA = Family(
     norms=1, is_tied=True, recurrence="mamba", kinds=(RECURRENT,), is_single=True,
-    biases=("dt_proj",),
     switches={"use_bias": (False, PROJECTIONS), "use_conv_bias": (True, (CONVOLUTION,))},
     names=Names("backbone.layers", "backbone.embeddings", own={"mamba.": "mixer."}),
     ignored=("num_heads", "head_dim"),
 )  # fmt: skip
 _MAMBA2_BIASES: Switches = {
-    **_BIASED, "mamba_conv_bias": (True, (CONVOLUTION,)), "mamba_proj_bias": (False, PROJECTIONS),
+    "mamba_conv_bias": (True, (CONVOLUTION,)), "mamba_proj_bias": (False, PROJECTIONS),
 }  # fmt: skip
 _BAMBA = Family(
-    recurrence="mamba2", kinds=(RECURRENT,), switches=_MAMBA2_BIASES,
+    recurrence="mamba2", kinds=(RECURRENT,), switches={**_BIASED, **_MAMBA2_BIASES},
     names=Names(own={"mlp.": "feed_forward."}), ignored=("mamba_norm_before_gate",),
 )  # fmt: skip
+_GRANITE = Names(own={
+    "mlp.gate": "block_sparse_moe.router", "mlp.": "block_sparse_moe.",
+    "mlp.shared_expert.gate_proj": "shared_mlp.input_linear",
+    "mlp.shared_expert.up_proj": "shared_mlp.input_linear",
+    "mlp.shared_expert.down_proj": "shared_mlp.output_linear",
+})  # fmt: skip
 _NEXT = Family(
     query_norm="head", switches=_BIASED_ATTENTION, has_gated_shared=True, gates_queries=True,
     recurrence="delta", kinds=(RECURRENT, RECURRENT, RECURRENT, ATTENDING),
@@ -309,7 +314,10 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "falcon_h1": replace(
         _BAMBA, kinds=(BOTH,), ignored=("mamba_norm_before_gate", "mamba_use_mlp"),
-        switches={**_MAMBA2_BIASES, "projectors_bias": (False, ("out_proj",))},
+        switches={
+            **_BAMBA.switches, "mamba_proj_bias": (False, ("in_proj",)),
+            "projectors_bias": (False, ("out_proj",)),
+        },
     ),
     "falcon_mamba": _MAMBA,
     "gemma": Family(is_tied=True, switches=_BIASED_ATTENTION),
@@ -357,19 +365,10 @@ FAMILIES: Mapping[str, Family] = {
         names=Names(own={"mlp.gate": "block_sparse_moe.router", "mlp.": "block_sparse_moe."}),
     ),
     "granitemoehybrid": Family(
-        recurrence="mamba2", kinds=(RECURRENT,), switches=_MAMBA2_BIASES,
-        names=Names(own={
-            "mlp.gate": "block_sparse_moe.router", "mlp.shared_expert.": "shared_mlp.",
-            "mlp.": "block_sparse_moe.",
-        }),
+        recurrence="mamba2", kinds=(RECURRENT,), names=_GRANITE,
+        switches={**_BIASED_ATTENTION, **_MAMBA2_BIASES},
     ),
-    "granitemoeshared": Family(
-        switches=_BIASED_ATTENTION,
-        names=Names(own={
-            "mlp.gate": "block_sparse_moe.router", "mlp.shared_expert.": "shared_mlp.",
-            "mlp.": "block_sparse_moe.",
-        }),
-    ),
+    "granitemoeshared": Family(switches=_BIASED_ATTENTION, names=_GRANITE),
     "helium": Family(
         switches={"attention_bias": (False, QKV), "mlp_bias": (False, NETWORK)}
     ),
@@ -394,7 +393,15 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "kimi_k2": _DEEPSEEK,
     "kimi_linear": replace(
-        _DEEPSEEK, recurrence="kimi", kinds=(RECURRENT,), ignored=("mla_use_nope",),
+        _DEEPSEEK, recurrence="kimi", kinds=(RECURRENT,), switches={},
+        names=Names(
+            own={
+                **_SHARED.own, "self_attn.f_a_proj": "self_attn.forget_gate.f_a_proj",
+                "self_attn.f_b_proj": "self_attn.forget_gate.f_b_proj",
+            },
+            older={"forget_gate.": "", ".mlp.": ".block_sparse_moe."},
+        ),
+        ignored=("mla_use_nope",),
     ),
     "lfm2": _LFM2,
     "lfm2_moe": replace(_LFM2, inner_share=1),
@@ -415,11 +422,11 @@ FAMILIES: Mapping[str, Family] = {
         },
     ),
     "mamba": _MAMBA,
-    "mamba2": replace(_MAMBA, is_tied=False, recurrence="mamba2", biases=()),
+    "mamba2": replace(_MAMBA, is_tied=False, recurrence="mamba2"),
     "minimax": _MINIMAX,
     "minimax_m2": Family(
         query_norm="heads", names=_MIXTRAL, full_every=0,
-        switches={"use_qk_norm": (True, (QUERY_NORM,))}, ignored=("qk_norm_type",),
+        switches={"use_qk_norm": (True, ())}, ignored=("qk_norm_type",),
     ),
     "minimax_text_01": _MINIMAX,
     "minicpm": Family(is_tied=True, switches=_BIASED_ATTENTION),
@@ -433,7 +440,7 @@ FAMILIES: Mapping[str, Family] = {
     "nemotron_h": Family(
         is_gated=False, norms=1, is_single=True, recurrence="mamba2",
         switches={
-            **_BIASED, "use_bias": (False, PROJECTIONS), "mamba_proj_bias": (False, PROJECTIONS),
+            "mlp_bias": (False, NETWORK), "use_bias": (False, PROJECTIONS),
             "use_conv_bias": (True, (CONVOLUTION,)),
         },
         names=Names(
@@ -501,7 +508,11 @@ FAMILIES: Mapping[str, Family] = {
             *OUT, *NETWORK, "linear_y", "linear_x", "linear_out", "input_gate", "recurrent_gate",
         ),
         switches={"attention_bias": (False, QKV)},
-        names=Names(own={"self_attn.": "temporal_block.", "mlp.": "mlp_block."}),
+        names=Names(own={
+            "self_attn.": "temporal_block.", "mlp.": "mlp_block.",
+            "temporal_block.rg_lru.input_gate": "temporal_block.rg_lru",
+            "temporal_block.rg_lru.recurrent_gate": "temporal_block.rg_lru",
+        }),
     ),
     "roberta": _ROBERTA,
     "rwkv6": Family(

@@ -90,8 +90,10 @@ class BlockReader:
         self.element = ELEMENT_BYTES[self.dtype]
         self.width = self.size("hidden_size", "n_embd", "n_embed", "d_model", "dim")
         self.layers = self.size(
-            "num_hidden_layers", "n_layer", "num_layers", "n_layers", high=MOST_LAYERS - 2
-        )
+            "num_hidden_layers", "n_layer", "num_layers", "n_layers", high=MOST_LAYERS - 2,
+            # Today's class of Nemotron-H counts its list.
+            default=len(fields.texts("layers_block_type")) or None,
+        )  # fmt: skip
         self.kinds = self._kinds()
         recurs = RECURRENT in self.kinds or BOTH in self.kinds
         self.heads = self.size(

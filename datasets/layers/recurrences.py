@@ -153,7 +153,7 @@ def _gated_linear(one: "BlockReader", at: int) -> Mixer:
             "temporal_block.rg_lru.recurrent_gate": (each, inner),
             "temporal_block.linear_out": (inner, width),
         },
-        inner * (taps + 4),
+        inner * (taps + 2),
     )  # fmt: skip
 
 

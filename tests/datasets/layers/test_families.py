@@ -35,6 +35,20 @@ SMALL: dict[str, Any] = {
     "image_size": 32, "patch_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
 }  # fmt: skip
 
+# Which layers have what, where a small model's usual list has not all kinds.
+KINDS: dict[str, dict[str, Any]] = {
+    **{
+        kind: {"layer_types": ["linear_attention"] * 3 + ["full_attention"]}
+        for kind in ("granitemoehybrid", "kimi_linear", "minimax")
+    },
+    **{
+        kind: {"layer_types": ["conv", "conv", "full_attention", "conv"]}
+        for kind in ("lfm2", "lfm2_moe")
+    },
+    "bamba": {"attn_layer_indices": [3]},
+    "nemotron_h": {"layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"]},
+}
+
 # Sinks of attention, a number for each head, are left out.
 LEFT_OUT = {"gpt_oss": 4 * 8}
 
@@ -50,7 +64,8 @@ def small(kind: str, **changed: Any) -> tuple[dict[str, Any], Any]:
     usual = made().to_dict()
     given = {k: v for k, v in SMALL.items() if k in usual or k in made.attribute_map}
     config = made(
-        **{**given, **({"layer_types": None} if "layer_types" in usual else {}), **changed}
+        **{**given, **({"layer_types": None} if "layer_types" in usual else {}),
+           **KINDS.get(kind, {}), **changed}
     )
     family = FAMILIES[ALIASES.get(kind, kind)]
     with torch.device("meta"):
