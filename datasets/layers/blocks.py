@@ -223,6 +223,8 @@ class Block:
         Parameters of normalisations and biases.
     vector_size
         Bytes of these.
+    carried
+        Dimensions of a token that pass to the next block; 0 if these are as many as its width.
     """
 
     name: str
@@ -233,6 +235,7 @@ class Block:
     lanes: int
     vectors: int = 0
     vector_size: int = 0
+    carried: int = 0
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:

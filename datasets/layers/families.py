@@ -323,6 +323,9 @@ FAMILIES: Mapping[str, Family] = {
     "gemma": Family(is_tied=True, switches=_BIASED_ATTENTION),
     "gemma2": Family(norms=4, is_tied=True, full_every=2, switches=_BIASED_ATTENTION),
     "gemma3_text": _GEMMA3,
+    "gemma3n_text": replace(
+        _GEMMA3, full_every=5, defaults={}
+    ),
     "glm": Family(switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
     "glm4": Family(norms=4, switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
     "glm4_moe": Family(
@@ -553,6 +556,7 @@ FAMILIES: Mapping[str, Family] = {
 # Other names of the same, and the language models within models for images, too.
 ALIASES: Mapping[str, str] = {
     "RefinedWeb": "falcon", "RefinedWebModel": "falcon", "camembert": "roberta",
+    "gemma3n": "gemma3n_text",
     "gemma3": "gemma3_text", "llama4": "llama4_text", "llava": "llama",
     "llava_next": "llama", "mistral3": "mistral", "minimax_m1": "minimax",
     "paligemma": "gemma", "phi4_multimodal": "phi3", "phi4mm": "phi3",

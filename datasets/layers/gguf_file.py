@@ -18,7 +18,7 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import Fields
 from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Outer, Recurrence
 from boundmark.datasets.layers.families import FAMILIES, Family
-from boundmark.datasets.layers.hf_blocks import TABLE_HINT
+from boundmark.datasets.layers.hf_blocks import SHARED_CACHE, TABLE_HINT
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, opened
@@ -226,10 +226,7 @@ class _Reader:
             "attention.shared_kv_layers", low=0, high=self.count - 1, default=0
         )
         if self.reading:
-            self.notes.append(
-                f"the last {self.reading} layers read the cache of earlier ones; a copy of it, "
-                "where these are on another device, is not counted"
-            )
+            self.notes.append(SHARED_CACHE.format(self.reading))
         if coming:
             self.notes.append(
                 f"{coming} layers of multi-token prediction are not part of inference"

@@ -63,6 +63,12 @@ TABLE_HINT = (
 )
 
 
+SHARED_CACHE = (
+    "the last {} layers read the cache of earlier ones; a copy of it, where these are on another "
+    "device, is not counted"
+)
+
+
 class BlockReader:
     """Reads the layers of a configuration, one by one.
 
@@ -108,6 +114,11 @@ class BlockReader:
             low=0, high=MOST_EXPERTS, default=0,
         )  # fmt: skip
         self.windows = self._windows()
+        self.streams = self.size("altup_num_inputs", high=1024, default=1)
+        self.inputs = self.layers * self.size("hidden_size_per_layer_input", low=0, default=0)
+        self.reading = self.size("num_kv_shared_layers", low=0, high=self.layers - 1, default=0)
+        if self.reading:
+            self.notes.append(SHARED_CACHE.format(self.reading))
         if self.quantised:
             self.quantised.check(self.layers)
 
@@ -365,6 +376,8 @@ class BlockReader:
             projections, vectors = [*projections, *more], vectors + own
         if not self.family.is_single or kind in (NETWORK_ONLY, SPARSE):
             network, lanes = self._network(at)
+        besides, own = self._besides(at)
+        network, vectors = [*besides, *network], vectors + own
         return self._made(at, mixer, projections, network, lanes, vectors)
 
     def _made(
@@ -373,9 +386,10 @@ class BlockReader:
     ) -> Block:  # fmt: skip
         vectors += self.norms * self.width + self.learnt
         vectors += sum(one.biases for one in (*projections, *network))
+        carried = self.streams * self.width + self.inputs // self.layers * (self.layers - 1 - at)
         return Block(
             f"{self.names.blocks}.{at}", self.width, mixer, tuple(projections), tuple(network),
-            lanes, vectors, vectors * self.element,
+            lanes, vectors, vectors * self.element, carried,
         )  # fmt: skip
 
     def _recurrence(self, at: int) -> tuple[Recurrence, list[Matrix], int]:
@@ -399,15 +413,34 @@ class BlockReader:
         mixer = Attention(
             self.heads, shared, head, head, self.windows[at], is_causal=self.family.is_causal
         )
+        queries = self.heads * head * (1 + self.family.gates_queries)
         matrices = [
-            self._matrix(
-                at, f"{own}.q_proj", self.width, self.heads * head * (1 + self.family.gates_queries)
-            ),
+            self._matrix(at, f"{own}.q_proj", self.width, queries),
             self._matrix(at, f"{own}.k_proj", self.width, shared * head, parts=shared),
             self._matrix(at, f"{own}.v_proj", self.width, shared * head, parts=shared),
             self._matrix(at, f"{own}.o_proj", self.heads * head, self.width),
         ]
-        return mixer, matrices, lengths.get(self.family.query_norm, 0)
+        vectors = lengths.get(self.family.query_norm, 0)
+        if at >= self.layers - self.reading:
+            mixer, vectors = replace(mixer, has_own_cache=False), vectors // 2
+            matrices = [matrices[0], matrices[-1]]
+        return mixer, matrices, vectors
+
+    def _besides(self, at: int) -> tuple[list[Matrix], int]:
+        """Return matrices and vectors of Gemma-3n: several streams, and an input of each layer."""
+        width, many = self.width, self.streams
+        each = self.size("hidden_size_per_layer_input", low=0, default=0)
+        rank = self.size("laurel_rank", low=0, default=0)
+        sizes = {
+            "per_layer_input_gate": (width, each), "per_layer_projection": (each, width),
+            "laurel.linear_left": (width, rank), "laurel.linear_right": (rank, width),
+            "altup.modality_router": (width, many), "altup.prediction_coefs": (many, many * many),
+            "altup.correction_coefs": (many, many),
+        }  # fmt: skip
+        # Behind the layer's own input and the low rank; of the router, and of a stream's scale.
+        vectors = width * ((each > 0) + (rank > 0) + 2 * (many > 1))
+        found = [self._matrix(at, name, *one) for name, one in sizes.items() if min(one)]
+        return [one for one in found if many > 1 or "altup" not in one.name], vectors
 
     def _latent(self, at: int) -> tuple[Attention, list[Matrix], int]:
         own, width, heads = "self_attn", self.width, self.heads

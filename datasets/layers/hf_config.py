@@ -68,7 +68,7 @@ _HARMLESS = re.compile(
     r"|alibi|apply_res.*|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
     r"|mup_.*|dim_model_base|cache_implementation|routed_scaling_factor"
     r"|tokenizer_class|head_dim_total|qk_head_dim|zero_.*|log.*_interval"
-    r"|(mamba_)?chunk_size|normalization_function|time_step_.*|residual_in_fp32|rescale_prenorm.*"
+    r"|(mamba_)?chunk_size|altup_.*|activation_sparsity.*|normalization_function|time_step_.*|residual_in_fp32|rescale_prenorm.*"
     r"|mtp_.*|use_mtp|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
 )  # fmt: skip
 
@@ -301,6 +301,13 @@ class _ModelReader(BlockReader):
             )
         size = self.stored(self.names.scores, SCORES, width, scores)
         tower = self._tower(width)
+        if self.inputs:
+            # Of each layer's own input: rows of words, a matrix, and a normalisation of each.
+            words = self.size("vocab_size_per_layer_input", default=words)
+            first += (words + width) * self.inputs + self.inputs // self.layers
+        # One stream becomes several, and they one again.
+        first += (self.streams - 1) * width * width
+        last_vectors += (self.streams - 1) * width * width
         start = Outer(self.names.embedding, 0, first + tower, (first + tower) * self.element)
         if tied:
             size = scores * width * self.element

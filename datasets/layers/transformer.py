@@ -324,7 +324,7 @@ class Transformer(LayerModel):
             _kept(*block.kept(parallel), workload),
             math.ceil(held),
             # What a decoder hands on includes what its encoder has found.
-            ways * through * block.width * crossed,
+            ways * through * (block.carried or block.width) * crossed,
             round(_read(block.parameters, block.size, workload)),
             reductions=reductions,
             reduced=float(reductions * through * block.width),

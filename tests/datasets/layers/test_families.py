@@ -32,7 +32,8 @@ SMALL: dict[str, Any] = {
     "index_topk": 8, "index_head_dim": 16, "index_n_heads": 4, "shared_intermediate_size": 40,
     "num_dense_layers": 1, "moe_shared_expert_intermediate_size": 40, "num_experts_per_token": 2,
     "num_shared_experts": 1, "attention_window_size": 32, "block_multiple_of": 16,
-    "image_size": 32, "patch_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+    "laurel_rank": 8, "hidden_size_per_layer_input": 24, "vocab_size_per_layer_input": 512,
+    "num_kv_shared_layers": 1, "image_size": 32, "patch_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
 }  # fmt: skip
 
 # Which layers have what, where a small model's usual list has not all kinds.
