@@ -148,6 +148,26 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
     )
 
 
+@datasets.command(name="families")
+@as_json
+@wide
+def families(as_json: bool, wide: bool) -> None:
+    """List the families of language models whose `config.json` is read."""
+    from boundmark.datasets.layers.families import ALIASES, FAMILIES
+
+    print_rows(
+        [
+            {
+                "family": name,
+                "also": ", ".join(sorted(one for one, own in ALIASES.items() if own == name)),
+            }
+            for name in FAMILIES
+        ],
+        as_json,
+        wide,
+    )
+
+
 def _number_of_members(dataset: "Dataset") -> int | None:
     """Return the number of members, None if listing them fails."""
     try:

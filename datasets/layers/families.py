@@ -119,6 +119,8 @@ class Family:
         Whether a gate as wide comes with the queries.
     inner_share
         Of the given dimensions within a network, those that it has.
+    inner_default
+        How often as wide as a token a network without a gate is within, if nobody says.
     ignored
         Fields that the classes know and that cost nothing.
     names
@@ -150,6 +152,7 @@ class Family:
     is_single: bool = False
     gates_queries: bool = False
     inner_share: float = 1
+    inner_default: float = 4
     ignored: tuple[str, ...] = ()
     names: Names = Names()
     defaults: Mapping[str, int | None] = field(default_factory=dict)
@@ -520,8 +523,10 @@ FAMILIES: Mapping[str, Family] = {
     "roberta": _ROBERTA,
     "rwkv6": Family(
         is_gated=False, norms=4, first_norms=0, last_norms=2, recurrence="rwkv6",
-        kinds=(RECURRENT,),
-        names=Names("rwkv.blocks", "rwkv.embeddings", "head"),
+        kinds=(RECURRENT,), inner_default=3.5,
+        names=Names("rwkv.blocks", "rwkv.embeddings", "head", own={
+            "mlp.up_proj": "feed_forward.key", "mlp.down_proj": "feed_forward.value",
+        }),
     ),
     "rwkv7": Family(
         is_gated=False, norms=4, last_norms=2, recurrence="rwkv7", kinds=(RECURRENT,),

@@ -45,7 +45,7 @@ INNER = (
 ACTIVATIONS = frozenset((
     "gelu", "gelu_10", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_python",
     "gelu_python_tanh", "gelu_pytorch_tanh", "hardswish", "laplace", "leaky_relu", "linear",
-    "mish", "quick_gelu", "relu", "relu2", "relu6", "sigmoid", "silu", "swish", "tanh",
+    "mish", "quick_gelu", "relu", "relu2", "relu6", "sigmoid", "silu", "sqrelu", "swish", "tanh",
 ))  # fmt: skip
 
 # What lists and patterns call the layers; those with a window by the field with its size.
@@ -213,7 +213,9 @@ class BlockReader:
             # The dense layers' own; that of experts is another field.
             return self.size("intermediate_size_mlp")
         is_old = not self.family.is_gated and self.family.has_cache
-        inner = self._of_layer(at, *INNER, default=4 * self.width if is_old else None)
+        inner = self._of_layer(
+            at, *INNER, default=int(self.family.inner_default * self.width) if is_old else None
+        )
         if self.fields.flag("block_auto_adjust_ff_dim", default=self.family.inner_share != 1):
             share = self.fields.number("block_ffn_dim_multiplier", low=0.001, high=1e3, default=1)
             step = self.size("block_multiple_of", default=1)
@@ -370,7 +372,9 @@ class BlockReader:
             mixer, projections, vectors = self._recurrence(at)
         if kind == BOTH or kind not in (RECURRENT, NETWORK_ONLY, SPARSE):
             has_latent = self.fields.has("kv_lora_rank")
-            attention, more, own = self._latent(at) if has_latent else self._attention(at, self.shared)
+            attention, more, own = (
+                self._latent(at) if has_latent else self._attention(at, self.shared)
+            )
             beside = mixer if isinstance(mixer, Recurrence) else None
             mixer = replace(attention, beside=beside)
             projections, vectors = [*projections, *more], vectors + own

@@ -12,6 +12,7 @@ format is that of https://github.com/huggingface/safetensors: eight bytes with t
 header, which has type, shape and place of each tensor. Nothing behind it is read.
 """
 
+import difflib
 import re
 import struct
 from collections import Counter
@@ -33,7 +34,7 @@ from boundmark.datasets.layers.hf_blocks import (
     BlockReader,
 )
 from boundmark.datasets.layers.quantisation import SCORES
-from boundmark.datasets.layers.transformer import Transformer
+from boundmark.datasets.layers.transformer import USUAL_CONTEXT, Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, opened
 from boundmark.problems.json_documents import json_object
@@ -177,8 +178,10 @@ def transformer(document: Mapping[str, Any], family: str = "") -> Transformer:
     """
     fields, kind, whole = _inner(document)
     if family and not _family(family):
+        near = difflib.get_close_matches(family, _KNOWN, n=1, cutoff=0)[0]
         raise InvalidInputError(
-            f"family is {quoted(family)}; expected one of {', '.join(sorted(_KNOWN))}."
+            f"family is {quoted(family)}; expected one that `boundmark datasets families` lists, "
+            f"such as {near}."
         )
     is_nested = fields.document is not document
     model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
@@ -208,9 +211,8 @@ def _read(
         model, notes = _t5(fields), ["encoder and decoder are one chain; both see `context` tokens"]
     elif found is None:
         raise InvalidInputError(
-            f"expected {TABLE_HINT}: model_type is {quoted(kind)}, and what its layers have is "
-            "not known. If you know that it is the same as in a family that is, name that one "
-            f"with --family: one of {', '.join(sorted(_KNOWN))}."
+            f"model_type is {quoted(kind)}, and what its layers have is not known here; "
+            f"{_nearest(fields, kind, whole, is_nested)} {_table(fields)}"
         )
     else:
         reader = _ModelReader(
@@ -223,13 +225,77 @@ def _read(
         if _OF_BLOCKS.fullmatch(name) or (is_guess and _COSTLY.fullmatch(name)):
             raise InvalidInputError(
                 f"{name} is {quoted(fields.document[name])}, which changes what a layer has; "
-                f"families such as {quoted(kind)} are read without it. Expected {TABLE_HINT}."
+                f"families such as {quoted(kind)} are read without it. {_table(fields)}"
             )
     if unused:
         notes.append(f"not used, and not known to be harmless: {', '.join(sorted(unused))}")
     if is_guess:
         notes.append(f"model_type {quoted(fields.document.get('model_type', whole))} is not known")
     return replace(model, kind=whole, notes=(*notes, *model.notes))
+
+
+# Families whose reading of an unknown configuration is tried, by how alike the names are.
+_TRIED = 8
+
+
+def _nearest(fields: Fields, kind: str, whole: str, is_nested: bool) -> str:
+    """Return what to do if an unknown family is one that is known: the nearest that can be read."""
+    near = difflib.get_close_matches(kind, FAMILIES, n=_TRIED, cutoff=0.7)
+    for name in dict.fromkeys((*near, "llama", "qwen3_moe", "deepseek_v3")):
+        try:
+            _read(Fields(fields.document), name, whole, is_nested, is_guess=True)
+        except InvalidInputError:
+            continue
+        return f"if it is the same as in {name}, the nearest that has its fields: --family {name}."
+    return "no family that `boundmark datasets families` lists has its fields."
+
+
+def _table(fields: Fields) -> str:
+    """Return a table of layers to begin with: a dense Llama of this model's size, in ten lines."""
+    given = {}
+    for name, others in _SIZES.items():
+        value = next((fields.document[one] for one in (name, *others) if fields.has(one)), 0)
+        given[name] = value if type(value) is int and 0 < value < MOST else 0
+    width, count, words = (
+        given[name] for name in ("hidden_size", "num_hidden_layers", "vocab_size")
+    )
+    if not width or not 0 < count <= MOST_LAYERS - 2:
+        return f"Expected {TABLE_HINT}."
+    heads = given["num_attention_heads"] or max(1, width // 128)
+    keys = (given["num_key_value_heads"] or heads) * (given["head_dim"] or max(1, width // heads))
+    parameters = 2 * width * (width + keys) + 3 * width * (given["intermediate_size"] or 4 * width)
+    groups = min(count, _GROUPS)
+    rows = ["layer,weights,held,output,flops,bytes", _row("embed", words * width, 0, width, 0)]
+    for at in range(groups):
+        first, last = count * at // groups, count * (at + 1) // groups - 1
+        each = last - first + 1
+        name = f"block{first}" if each == 1 else f"block{first}-{last}"
+        rows.append(_row(name, each * parameters, each * 2 * keys, width, each * parameters))
+    rows.append(_row("head", words * width, 0, 0, words * width))
+    return (
+        f"Otherwise expected a table of layers (.csv), which docs/files.md describes; begin with "
+        f"this one, {'blocks' if groups == count else 'groups'} of a dense Llama of its "
+        f"{count:,} layers in 16 bits, for {USUAL_CONTEXT:,} tokens, and put in what it really "
+        "has:\n" + "\n".join(rows)
+    )
+
+
+# Rows of an example between the header with the embedding, and the scores.
+_GROUPS = 7
+
+_SIZES: Mapping[str, tuple[str, ...]] = {
+    "hidden_size": ("n_embd", "n_embed", "d_model", "dim"), "vocab_size": (), "head_dim": (),
+    "num_hidden_layers": ("n_layer", "num_layers", "n_layers"),
+    "num_attention_heads": ("n_head", "num_heads", "n_heads"), "num_key_value_heads": (),
+    "intermediate_size": ("ffn_dim", "n_inner", "ffn_hidden_size", "hidden_dim"),
+}  # fmt: skip
+
+
+def _row(name: str, parameters: int, cached: int, width: int, met: int) -> str:
+    """Return a row of a table of layers: numbers in 16 bits."""
+    weights, held = 2 * parameters, 2 * USUAL_CONTEXT * cached
+    moved = (weights if met else 2 * width) + held
+    return f"{name},{weights},{held},{2 * width},{2 * met},{moved}"
 
 
 def _is_nothing(value: Any) -> bool:

@@ -169,7 +169,7 @@ def _rwkv6(one: "BlockReader", at: int) -> Mixer:
             **{f"{own}{name}": (width, width) for name in ("receptance", "key", "value", "gate")},
             f"{own}time_maa_w1": (width, 5 * mixing), f"{own}time_maa_w2": (mixing, 5 * width),
             f"{own}time_decay_w1": (width, decaying), f"{own}time_decay_w2": (decaying, width),
-            f"{own}output": (width, width),
+            "feed_forward.receptance": (width, width), f"{own}output": (width, width),
         },
         # Of mixing, decay, bonus, and of the normalisation of heads; of the first, one before it.
         12 * width + 2 * width * (at == 0),

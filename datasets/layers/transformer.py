@@ -307,9 +307,7 @@ class Transformer(LayerModel):
             reductions += ways * crossed
         if mixer is not None:
             bits, is_decoding = self._bits(workload), workload.phase == DECODE
-            operations.append(
-                mixer.operation(workload.batch, context, is_decoding, parallel, bits)
-            )
+            operations.append(mixer.operation(workload.batch, context, is_decoding, parallel, bits))
             if workload.phase != TRAINING and self.has_cache:
                 held = workload.batch * mixer.cached(context, parallel, bits)
         if block.network:

@@ -65,8 +65,12 @@ def small(kind: str, **changed: Any) -> tuple[dict[str, Any], Any]:
     usual = made().to_dict()
     given = {k: v for k, v in SMALL.items() if k in usual or k in made.attribute_map}
     config = made(
-        **{**given, **({"layer_types": None} if "layer_types" in usual else {}),
-           **KINDS.get(kind, {}), **changed}
+        **{
+            **given,
+            **({"layer_types": None} if "layer_types" in usual else {}),
+            **KINDS.get(kind, {}),
+            **changed,
+        }
     )
     family = FAMILIES[ALIASES.get(kind, kind)]
     with torch.device("meta"):
