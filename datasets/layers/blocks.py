@@ -225,6 +225,9 @@ class Block:
         Bytes of these.
     carried
         Dimensions of a token that pass to the next block; 0 if these are as many as its width.
+    like, common, common_size
+        The earlier block that has some of the same parameters, -1 for none; how many these are, and
+        their bytes.
     """
 
     name: str
@@ -236,6 +239,9 @@ class Block:
     vectors: int = 0
     vector_size: int = 0
     carried: int = 0
+    like: int = -1
+    common: int = 0
+    common_size: int = 0
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:

@@ -266,17 +266,40 @@ _MINIMAX = Family(
     recurrence="lightning", kinds=(ATTENDING, RECURRENT), names=_MIXTRAL, full_every=0,
     ignored=("postnorm",),
 )  # fmt: skip
+_LING = Family(
+    query_norm="head",
+    switches={
+        "use_qk_norm": (False, (QUERY_NORM,)), "use_qkv_bias": (False, QKV),
+        "use_bias": (False, OUT + NETWORK),
+    },
+    names=Names(
+        embedding="model.word_embeddings",
+        own={
+            "self_attn.q_proj": "attention.query_key_value",
+            "self_attn.k_proj": "attention.query_key_value",
+            "self_attn.v_proj": "attention.query_key_value", "self_attn.o_proj": "attention.dense",
+            **_SHARED.own,
+        },
+    ),
+)  # fmt: skip
 _OLMO2 = Family(query_norm="heads", switches=_BIASED_ATTENTION)
 _BERT = _encoder("bert", "encoder.layer", _OF_BERT)
 _ROBERTA = _encoder("roberta", "encoder.layer", _OF_BERT)
 
 FAMILIES: Mapping[str, Family] = {
+    "afmoe": Family(
+        norms=4, query_norm="head", gates_queries=True, biases=ROUTER, full_every=4,
+        names=Names(own={"mlp.gate": "mlp.router.gate", **_SHARED.own}),
+        ignored=("global_attn_every_n_layers", "mup_enabled"),
+    ),
     "apertus": Family(
         is_gated=False, query_norm="head", activations={"xielu": 2},
         switches={**_BIASED_ATTENTION, "qk_norm": (True, ())},
     ),
     "arcee": Family(is_gated=False, switches=_BIASED),
     "bamba": _BAMBA,
+    "bailing_moe": _LING,
+    "bailing_moe_v2": _LING,
     "bert": _BERT,
     "bloom": Family(
         is_gated=False, norms=4, last_norms=2, first_norms=2, biases=ATTENTION + NETWORK,
@@ -299,6 +322,7 @@ FAMILIES: Mapping[str, Family] = {
         ),
         has_pooler=False,
     ),
+    "dots1": replace(_QWEN3, names=_SHARED),
     "electra": _encoder("electra", "encoder.layer", _OF_BERT, has_pooler=False),
     "ernie4_5": Family(is_tied=True, switches={"use_bias": (False, ATTENTION + NETWORK)}),
     "ernie4_5_moe": Family(
@@ -306,6 +330,7 @@ FAMILIES: Mapping[str, Family] = {
         switches={"use_bias": (False, (*ATTENTION, *NETWORK, SCORES))},
     ),
     "exaone4": Family(query_norm="head", full_every=4),
+    "exaone_moe": Family(query_norm="head", full_every=4, names=_SHARED),
     "falcon": Family(
         is_gated=False, norms=2, last_norms=2, is_tied=True, names=_BLOOM,
         switches={"bias": (False, ATTENTION + NETWORK)},
@@ -461,6 +486,16 @@ FAMILIES: Mapping[str, Family] = {
     "nemotron-nas": Family(switches=_BIASED),
     "olmo": Family(norms=0, last_norms=0, switches=_BIASED_ATTENTION),
     "olmo2": _OLMO2,
+    "olmo_hybrid": replace(
+        _OLMO2, recurrence="delta", kinds=(RECURRENT, RECURRENT, RECURRENT, ATTENDING),
+        names=Names(own={
+            "linear_attn.in_proj_qkv": "linear_attn.q_proj",
+            "linear_attn.in_proj_z": "linear_attn.g_proj",
+            "linear_attn.in_proj_b": "linear_attn.b_proj",
+            "linear_attn.in_proj_a": "linear_attn.a_proj",
+            "linear_attn.out_proj": "linear_attn.o_proj",
+        }),
+    ),
     "olmo3": replace(_OLMO2, full_every=4),
     "olmoe": _OLMO2,
     "opt": Family(
@@ -542,6 +577,7 @@ FAMILIES: Mapping[str, Family] = {
         switches={"qk_layernorm": (False, (QUERY_NORM,)), "use_qkv_bias": (False, QKV)},
         norms_by={"use_parallel_residual": {True: (2, 2)}},
     ),
+    "solar_open": Family(switches={"attention_bias": (False, QKV)}, names=_SHARED),
     "starcoder2": Family(
         is_gated=False, norms=4, last_norms=2, is_tied=True, full_every=0,
         switches={"use_bias": (True, ATTENTION + NETWORK)},
@@ -556,11 +592,25 @@ FAMILIES: Mapping[str, Family] = {
         last_norms=2, biases=OUT + NETWORK, switches={"qkv_bias": (True, QKV)},
     ),
     "yi": _LLAMA,
+    "zamba2": replace(
+        _MAMBA, recurrence="mamba2", biases=(CONVOLUTION,), switches={},
+        names=Names(own={
+            "self_attn.": "shared_transformer.self_attn.",
+            "mlp.": "shared_transformer.feed_forward.",
+            "mlp.gate_proj": "shared_transformer.feed_forward.gate_up_proj",
+            "mlp.up_proj": "shared_transformer.feed_forward.gate_up_proj",
+        }),
+        ignored=("hybrid_layer_ids", "use_conv_bias", "use_shared_mlp_adapter", "kv_channels", "num_query_groups",
+                 "use_mem_rope", "use_mem_eff_path", "attention_hidden_size"),
+    ),
 }  # fmt: skip
 
 # Other names of the same, and the language models within models for images, too.
 ALIASES: Mapping[str, str] = {
-    "RefinedWeb": "falcon", "RefinedWebModel": "falcon", "camembert": "roberta",
+    "baichuan": "llama", "cwm": "llama", "flex_olmo": "olmo2", "glm4v": "glm4",
+    "glm4v_moe": "glm4_moe", "glm4v_moe_text": "glm4_moe", "glm4v_text": "glm4",
+    "internlm": "internlm2", "mistral4": "deepseek_v3", "qwen2_5_omni": "qwen2",
+    "qwen2_5_omni_text": "qwen2", "youtu": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon", "camembert": "roberta",
     "gemma3n": "gemma3n_text",
     "gemma3": "gemma3_text", "llama4": "llama4_text", "llava": "llama",
     "llava_next": "llama", "mistral3": "mistral", "minimax_m1": "minimax",

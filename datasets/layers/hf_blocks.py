@@ -378,11 +378,45 @@ class BlockReader:
             beside = mixer if isinstance(mixer, Recurrence) else None
             mixer = replace(attention, beside=beside)
             projections, vectors = [*projections, *more], vectors + own
-        if not self.family.is_single or kind in (NETWORK_ONLY, SPARSE):
+        if not self.family.is_single or kind in (BOTH, NETWORK_ONLY, SPARSE):
             network, lanes = self._network(at)
         besides, own = self._besides(at)
         network, vectors = [*besides, *network], vectors + own
-        return self._made(at, mixer, projections, network, lanes, vectors)
+        block = self._made(at, mixer, projections, network, lanes, vectors)
+        return self._shared_block(block, at) if self._is_shared(at) else block
+
+    def _is_shared(self, at: int) -> bool:
+        """Whether attention and network of a layer are those of a block that several have."""
+        return self.kinds[at] == BOTH and self.family.is_single
+
+    def _shared_block(self, block: Block, at: int) -> Block:
+        """Return a block whose attention and network earlier ones have, too, as in Zamba-2."""
+        width, rank = self.width, self.size("adapter_rank", default=128)
+        having = [index for index, kind in enumerate(self.kinds) if kind == BOTH]
+        number, apart = having.index(at), self.size("num_mem_blocks", high=1024, default=1)
+        shared = [one for one in block.matrices if one.name.startswith("shared_transformer.")]
+        # Normalised are both inputs of attention, and that of the network.
+        common = sum(one.parameters for one in shared) + 3 * width
+        size = sum(one.size for one in shared) + 3 * width * self.element
+        own, inner = "shared_transformer.", 2 * self._inner(at)
+        adapted = {f"{own}feed_forward.gate_up_proj_adapter_list.{number}": (width, inner)}
+        if self.fields.flag("use_shared_attention_adapter"):
+            adapted |= {
+                f"{own}self_attn.linear_{one}_adapter_list.{number}": (2 * width, 2 * width)
+                for one in "qkv"
+            }
+        ranked = [
+            self._matrix(at, f"{name}.{part}", *sizes)
+            for name, (read, written) in adapted.items()
+            for part, sizes in enumerate(((read, rank), (rank, written)))
+        ]
+        return replace(
+            block, projections=(*ranked, *block.projections, self._matrix(at, "linear", width, width)),
+            vectors=block.vectors + 3 * width,
+            vector_size=block.vector_size + 3 * width * self.element,
+            like=having[number - apart] if number >= apart else -1,
+            common=common, common_size=size,
+        )  # fmt: skip
 
     def _made(
         self, at: int, mixer: Attention | Recurrence | None, projections: Sequence[Matrix],
@@ -405,7 +439,10 @@ class BlockReader:
                 f"mamba_ssm_dtype is {quoted(said)}; expected one of {', '.join(ELEMENT_BYTES)}."
             )
         kept = replace(made.kept, bits=8 * ELEMENT_BYTES[said], window_bits=8 * self.element)
-        matrices = [self._matrix(at, name, *sizes) for name, sizes in made.matrices.items()]
+        inside = "mamba_decoder." if self._is_shared(at) else ""
+        matrices = [
+            self._matrix(at, f"{inside}{name}", *sizes) for name, sizes in made.matrices.items()
+        ]
         return kept, matrices, made.vectors
 
     def _attention(self, at: int, shared: int) -> tuple[Attention, list[Matrix], int]:
@@ -418,10 +455,12 @@ class BlockReader:
             self.heads, shared, head, head, self.windows[at], is_causal=self.family.is_causal
         )
         queries = self.heads * head * (1 + self.family.gates_queries)
+        # Blocks that several layers share read the embedding, too.
+        wide = self.width * (1 + self._is_shared(at))
         matrices = [
-            self._matrix(at, f"{own}.q_proj", self.width, queries),
-            self._matrix(at, f"{own}.k_proj", self.width, shared * head, parts=shared),
-            self._matrix(at, f"{own}.v_proj", self.width, shared * head, parts=shared),
+            self._matrix(at, f"{own}.q_proj", wide, queries),
+            self._matrix(at, f"{own}.k_proj", wide, shared * head, parts=shared),
+            self._matrix(at, f"{own}.v_proj", wide, shared * head, parts=shared),
             self._matrix(at, f"{own}.o_proj", self.heads * head, self.width),
         ]
         vectors = lengths.get(self.family.query_norm, 0)

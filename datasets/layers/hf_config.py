@@ -54,7 +54,7 @@ _HARMLESS = re.compile(
     r"|use_(cache|return_dict|mamba_kernels|associative_scan|mambapy|routing_bias)"
     r"|rope.*|rotary.*|.*rope_(theta|scaling|freq|dim|type|interleave|parameters)|partial_rotary.*"
     r"|original_max_position_embeddings|max_position_embeddings|max_seq(uence)?_len(gth)?|seq_length"
-    r"|n_positions|n_ctx|no_rope_layer.*|.*softcap.*|.*_multipliers?|.*scal(e|ar|ing|e_.*)|logits_.*"
+    r"|n_positions|n_ctx|no_rope_layer.*|.*softcap.*|.*_multipliers?|.*scal(e|ar|ing|e_.*)|logits_.*|linear_(a_log|allow|dt).*"
     r"|norm_.*|topk_.*|n_group|num_expert_group|model_max_length|router_.*|scoring_func|aux_loss_alpha|seq_aux|ep_size|moe_norm_min"
     r"|moe_(renormalize|use_aux_free|capacity|aux.*|z_loss.*|gate.*|router.*|group.*|device.*)"
     r"|attn_(temperature_tuning|config|logit.*|scale)|floor_scale|for_llm_compressor|swiglu_.*"

@@ -132,6 +132,9 @@ class Transformer(LayerModel):
         parts: tuple[Outer | Block, ...] = (*ends, *blocks)
         read = sum(round(_read(one.parameters, one.size, workload)) for one in parts)
         shared = _read(self.last.multiplied, self.last.matrix_size, workload) * self.is_tied
+        again = [one for one in self.blocks if one.like >= 0]
+        outer -= sum(one.common for one in again)
+        shared += sum(_read(one.common, one.common_size, workload) for one in again)
         far, bits = 2**32, self._bits(workload)
         grown = fixed = 0.0
         for mixer in (one.mixer for one in blocks if one.mixer is not None):
@@ -219,12 +222,17 @@ class Transformer(LayerModel):
         return tuple(found)
 
     def tied(self, workload: Workload) -> tuple[tuple[int, int, int], ...]:
-        """Return embedding and scores if they share parameters."""
+        """Return embedding and scores, and blocks, that share parameters."""
+        blocks = tuple(
+            (one.like + 1, at, _kept(one.common, one.common_size, workload))
+            for at, one in enumerate(self.blocks, 1)
+            if one.like >= 0
+        )
         if not self.is_tied:
-            return ()
+            return blocks
         last = len(self.blocks) + sum(self.outer_in(workload)) - 1
         shared = _kept(self.last.multiplied, self.last.matrix_size, workload)
-        return ((0, last, shared),)
+        return ((0, last, shared), *blocks)
 
     def _scored(self, workload: Workload, tokens: int) -> int:
         """Return the number of tokens that are scored: only the last one of a prompt."""

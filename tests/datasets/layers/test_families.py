@@ -46,6 +46,12 @@ KINDS: dict[str, dict[str, Any]] = {
         kind: {"layer_types": ["conv", "conv", "full_attention", "conv"]}
         for kind in ("lfm2", "lfm2_moe")
     },
+    "zamba2": {
+        "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid", "hybrid"],
+        "num_hidden_layers": 5, "num_mem_blocks": 2, "num_key_value_heads": 8,
+        "attention_head_dim": 16, "n_mamba_heads": 16, "mamba_headdim": 8, "adapter_rank": 4,
+    },
+    "dots1": {"layer_types": ["full_attention"] * 4},
     "bamba": {"attn_layer_indices": [3]},
     "nemotron_h": {"layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"]},
 }
