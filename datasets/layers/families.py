@@ -305,6 +305,21 @@ FAMILIES: Mapping[str, Family] = {
         is_gated=False, norms=4, last_norms=2, first_norms=2, biases=ATTENTION + NETWORK,
         is_tied=True, names=_BLOOM,
     ),
+    "chatglm": Family(
+        switches={"add_qkv_bias": (False, QKV), "add_bias_linear": (False, OUT + NETWORK)},
+        names=Names(
+            "transformer.encoder.layers", "transformer.embedding.word_embeddings",
+            "transformer.output_layer",
+            own={
+                "self_attn.q_proj": "self_attention.query_key_value",
+                "self_attn.k_proj": "self_attention.query_key_value",
+                "self_attn.v_proj": "self_attention.query_key_value",
+                "self_attn.o_proj": "self_attention.dense", "mlp.gate_proj": "mlp.dense_h_to_4h",
+                "mlp.up_proj": "mlp.dense_h_to_4h", "mlp.down_proj": "mlp.dense_4h_to_h",
+            },
+        ),
+        ignored=("post_layer_norm", "rmsnorm", "bias_dropout_fusion", "multi_query_attention"),
+    ),
     "cohere": Family(
         norms=1, is_tied=True, query_norm="heads",
         switches={**_BIASED_ATTENTION, "use_qk_norm": (False, (QUERY_NORM,))},
@@ -460,6 +475,11 @@ FAMILIES: Mapping[str, Family] = {
         switches={"use_qk_norm": (True, ())}, ignored=("qk_norm_type",),
     ),
     "minimax_text_01": _MINIMAX,
+    "mimo_v2_flash": Family(
+        switches={"attention_bias": (False, QKV)},
+        ignored=("swa_num_attention_heads", "swa_head_dim", "swa_v_head_dim", "swa_rope_theta",
+                 "add_swa_attention_sink_bias", "add_full_attention_sink_bias"),
+    ),
     "minicpm": Family(is_tied=True, switches=_BIASED_ATTENTION),
     "minicpm3": Family(is_tied=True, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
     "ministral": Family(full_every=None),

@@ -106,7 +106,7 @@ class BlockReader:
             "num_attention_heads", "n_head", "num_heads", "n_heads", default=1 if recurs else None
         )
         self.head = self.size(
-            "head_dim", "attention_head_dim", default=max(1, self.width // self.heads)
+            "head_dim", "attention_head_dim", "kv_channels", default=max(1, self.width // self.heads)
         )
         self.shared = self._shared()
         self.experts = self.size(
@@ -198,8 +198,11 @@ class BlockReader:
         if self.fields.has("multi_query") and not self.fields.flag("new_decoder_architecture"):
             self.fields.skip("num_kv_heads", "n_head_kv", "num_key_value_heads")
             return 1 if self.fields.flag("multi_query") else self.heads
+        if not self.fields.flag("multi_query_attention", default=True):
+            return self.heads
         shared = self.size(
-            "num_key_value_heads", "num_kv_heads", "n_head_kv", default=self.heads, high=self.heads
+            "num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num",
+            default=self.heads, high=self.heads,
         )
         if self.heads % shared:
             raise InvalidInputError(
@@ -230,10 +233,7 @@ class BlockReader:
         if not isinstance(value, list):
             return self.size(*names, low=low, high=high, default=default)
         name = next(filter(self.fields.has, names))
-        if len(value) != self.layers:
-            raise InvalidInputError(
-                f"{name} has {len(value)} entries; expected one for each of {self.layers} layers."
-            )
+        self._check_entries(name, value)
         return Fields({name: value[at]}).integer(name, low=low, high=high)
 
     def _kinds(self) -> Sequence[str]:
@@ -251,11 +251,7 @@ class BlockReader:
         chosen: Sequence[int] | None = None
         if fields.has("attn_type_list"):
             types = fields.integers("attn_type_list", low=0, high=1)
-            if len(types) != count:
-                raise InvalidInputError(
-                    f"attn_type_list has {len(types)} entries; expected one for each of {count} "
-                    "layers."
-                )
+            self._check_entries("attn_type_list", types)
             chosen = [at for at, one in enumerate(types) if one]
         elif self.family.recurrence:
             inside = fields.object("linear_attn_config") or {}
@@ -299,11 +295,14 @@ class BlockReader:
                     f"{name} has {quoted(one)}, and the size of its window is missing; "
                     f"expected {known[one]}."
                 )
+        self._check_entries(name, listed)
+        return [known[one] for one in listed]
+
+    def _check_entries(self, name: str, listed: Sequence[Any]) -> None:
         if len(listed) != self.layers:
             raise InvalidInputError(
                 f"{name} has {len(listed)} entries; expected one for each of {self.layers} layers."
             )
-        return [known[one] for one in listed]
 
     def _windows(self) -> Sequence[int]:
         """Return the window of each layer, 0 for none."""
@@ -317,9 +316,16 @@ class BlockReader:
         if fields.has("layer_types"):
             sizes = {SLIDING: size, CHUNKED: chunk}
             return [sizes.get(kind, 0) for kind in self.kinds]
+        pattern_of_kinds = fields.integers("hybrid_layer_pattern", low=0, high=1)
+        if pattern_of_kinds:
+            self._check_entries("hybrid_layer_pattern", pattern_of_kinds)
+            return [size if one else 0 for one in pattern_of_kinds]
         if sees_all and chunk:
             return [chunk if one else 0 for one in sees_all]
         size = size or chunk
+        # A window as long as all positions is none.
+        longest = fields.value("max_position_embeddings")
+        is_used &= not (type(longest) is int and 0 < longest <= size)
         if not size or not is_used:
             return [0] * count
         if isinstance(pattern, str) and pattern and set(pattern) <= {"L", "G"}:
@@ -447,12 +453,15 @@ class BlockReader:
 
     def _attention(self, at: int, shared: int) -> tuple[Attention, list[Matrix], int]:
         head, own = self.head, "self_attn"
+        value = self.size("v_head_dim", default=head)
+        if self.windows[at]:
+            shared = self.size("swa_num_key_value_heads", high=self.heads, default=shared)
         lengths = {"head": 2 * head, "head+bias": 4 * head, "heads": head * (self.heads + shared)}
         can_leave = any(QUERY_NORM in own for _, own in self.family.switches.values())
         if can_leave and QUERY_NORM not in self.biased:
             lengths = {}
         mixer = Attention(
-            self.heads, shared, head, head, self.windows[at], is_causal=self.family.is_causal
+            self.heads, shared, head, value, self.windows[at], is_causal=self.family.is_causal
         )
         queries = self.heads * head * (1 + self.family.gates_queries)
         # Blocks that several layers share read the embedding, too.
@@ -460,8 +469,8 @@ class BlockReader:
         matrices = [
             self._matrix(at, f"{own}.q_proj", wide, queries),
             self._matrix(at, f"{own}.k_proj", wide, shared * head, parts=shared),
-            self._matrix(at, f"{own}.v_proj", wide, shared * head, parts=shared),
-            self._matrix(at, f"{own}.o_proj", self.heads * head, self.width),
+            self._matrix(at, f"{own}.v_proj", wide, shared * value, parts=shared),
+            self._matrix(at, f"{own}.o_proj", self.heads * value, self.width),
         ]
         vectors = lengths.get(self.family.query_norm, 0)
         if at >= self.layers - self.reading:
@@ -589,11 +598,7 @@ class BlockReader:
         frequency = fields.value("moe_layer_freq")
         if isinstance(frequency, list):
             flags = fields.integers("moe_layer_freq", low=0, high=1)
-            if len(flags) != self.layers:
-                raise InvalidInputError(
-                    f"moe_layer_freq has {len(flags)} entries; expected one for each of "
-                    f"{self.layers} layers."
-                )
+            self._check_entries("moe_layer_freq", flags)
             rules.append(bool(flags[at]))
         else:
             rules.append(at % self.size("moe_layer_freq", default=1) == 0)

@@ -158,11 +158,13 @@ def _inner(document: Mapping[str, Any]) -> tuple[Fields, str, str]:
     inner = next((document[name] for name in _INNER if isinstance(document.get(name), dict)), None)
     if inner is None or kind == T5:
         return outer, kind, kind
+    around = [document]
     if isinstance(inner.get("text_config"), dict):
-        inner = inner["text_config"]
+        around, inner = [document, inner], inner["text_config"]
     # What both may say is said outside.
     shared = ("quantization_config", "torch_dtype", "dtype", "tie_word_embeddings", _TOWER)
-    merged = {**{k: document[k] for k in shared if document.get(k) is not None}, **inner}
+    said = {k: one[k] for one in around for k in shared if one.get(k) is not None}
+    merged = {**said, **inner}
     fields = Fields(merged)
     # Some write the family with the language model, some leave it to the whole.
     text_kind = fields.text("model_type", default=kind)
@@ -187,7 +189,9 @@ def transformer(document: Mapping[str, Any], family: str = "") -> Transformer:
     model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
     if not is_nested:
         return model
-    others = [name for name in document if name.endswith("_config") and name not in _INNER]
+    # An omni model's thinker may hear, too.
+    within = next((document[one] for one in _INNER if isinstance(document.get(one), dict)), {})
+    others = [one for one in (*document, *within) if one.endswith("_config") and one not in _INNER]
     others = [name for name in others if name not in (_TOWER, "quantization_config")]
     notes = [f"of {quoted(whole)}, the language model is read"]
     if others:
@@ -309,7 +313,7 @@ class _ModelReader(BlockReader):
     def model(self) -> Transformer:
         """Return the model."""
         fields = self.fields
-        words = self.size("vocab_size", low=0 if self.kind == "vit" else 1, default=0)
+        words = self.size("padded_vocab_size", "vocab_size", low=0 if self.kind == "vit" else 1, default=0)
         if not words and self.kind != "vit":
             raise InvalidInputError("vocab_size is missing; expected an integer from 1.")
         tied = fields.flag("tie_word_embeddings", default=self.family.is_tied)
