@@ -4,7 +4,9 @@ Most families call the same things by the same names (`hf_config` lists them), s
 only what differs: how many normalisations a block has, whether its network is gated, which layers
 have a window, what its modules are called. The next family is one entry. Facts are those of the
 model classes of transformers 5.24; `nox -s torch` compares names and parameters with them. Left out
-are sinks of attention in gpt_oss, a number for each head.
+are sinks of attention in gpt_oss and mimo_v2_flash, a number for each head. Of families that
+transformers has not (rwkv6, rwkv7) or has otherwise (bailing_moe, chatglm, mimo_v2_flash,
+minimax_text_01), the published code and parameters say what they have.
 """
 
 from collections.abc import Mapping
@@ -477,8 +479,10 @@ FAMILIES: Mapping[str, Family] = {
     "minimax_text_01": _MINIMAX,
     "mimo_v2_flash": Family(
         switches={"attention_bias": (False, QKV)},
-        ignored=("swa_num_attention_heads", "swa_head_dim", "swa_v_head_dim", "swa_rope_theta",
-                 "add_swa_attention_sink_bias", "add_full_attention_sink_bias"),
+        ignored=(
+            "swa_num_attention_heads", "swa_head_dim", "swa_v_head_dim", "swa_rope_theta",
+            "add_swa_attention_sink_bias", "add_full_attention_sink_bias",
+        ),
     ),
     "minicpm": Family(is_tied=True, switches=_BIASED_ATTENTION),
     "minicpm3": Family(is_tied=True, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
@@ -620,23 +624,25 @@ FAMILIES: Mapping[str, Family] = {
             "mlp.gate_proj": "shared_transformer.feed_forward.gate_up_proj",
             "mlp.up_proj": "shared_transformer.feed_forward.gate_up_proj",
         }),
-        ignored=("hybrid_layer_ids", "use_conv_bias", "use_shared_mlp_adapter", "kv_channels", "num_query_groups",
-                 "use_mem_rope", "use_mem_eff_path", "attention_hidden_size"),
+        ignored=(
+            "hybrid_layer_ids", "use_conv_bias", "use_shared_mlp_adapter", "kv_channels",
+            "num_query_groups", "use_mem_rope", "use_mem_eff_path", "attention_hidden_size",
+        ),
     ),
 }  # fmt: skip
 
 # Other names of the same, and the language models within models for images, too.
 ALIASES: Mapping[str, str] = {
-    "baichuan": "llama", "cwm": "llama", "flex_olmo": "olmo2", "glm4v": "glm4",
-    "glm4v_moe": "glm4_moe", "glm4v_moe_text": "glm4_moe", "glm4v_text": "glm4",
-    "internlm": "internlm2", "mistral4": "deepseek_v3", "qwen2_5_omni": "qwen2",
-    "qwen2_5_omni_text": "qwen2", "youtu": "deepseek_v3", "RefinedWeb": "falcon", "RefinedWebModel": "falcon", "camembert": "roberta",
-    "gemma3n": "gemma3n_text",
-    "gemma3": "gemma3_text", "llama4": "llama4_text", "llava": "llama",
-    "llava_next": "llama", "mistral3": "mistral", "minimax_m1": "minimax",
-    "paligemma": "gemma", "phi4_multimodal": "phi3", "phi4mm": "phi3",
-    "qwen2_5_vl": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen2_vl": "qwen2",
-    "qwen2_vl_text": "qwen2", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text",
-    "qwen3_omni_moe": "qwen3_moe", "qwen3_omni_moe_text": "qwen3_moe", "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe",
-    "qwen3_vl_moe_text": "qwen3_moe", "qwen3_vl_text": "qwen3", "xlm-roberta": "roberta",
+    "baichuan": "llama", "camembert": "roberta", "cwm": "llama", "flex_olmo": "olmo2",
+    "gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "glm4v": "glm4", "glm4v_moe": "glm4_moe",
+    "glm4v_moe_text": "glm4_moe", "glm4v_text": "glm4", "internlm": "internlm2",
+    "llama4": "llama4_text", "llava": "llama", "llava_next": "llama", "minimax_m1": "minimax",
+    "mistral3": "mistral", "mistral4": "deepseek_v3", "paligemma": "gemma",
+    "phi4_multimodal": "phi3", "phi4mm": "phi3", "qwen2_5_omni": "qwen2",
+    "qwen2_5_omni_text": "qwen2", "qwen2_5_vl": "qwen2", "qwen2_5_vl_text": "qwen2",
+    "qwen2_vl": "qwen2", "qwen2_vl_text": "qwen2", "qwen3_5": "qwen3_5_text",
+    "qwen3_5_moe": "qwen3_5_moe_text", "qwen3_omni_moe": "qwen3_moe",
+    "qwen3_omni_moe_text": "qwen3_moe", "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe",
+    "qwen3_vl_moe_text": "qwen3_moe", "qwen3_vl_text": "qwen3", "RefinedWeb": "falcon",
+    "RefinedWebModel": "falcon", "xlm-roberta": "roberta", "youtu": "deepseek_v3",
 }  # fmt: skip

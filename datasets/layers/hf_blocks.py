@@ -106,7 +106,10 @@ class BlockReader:
             "num_attention_heads", "n_head", "num_heads", "n_heads", default=1 if recurs else None
         )
         self.head = self.size(
-            "head_dim", "attention_head_dim", "kv_channels", default=max(1, self.width // self.heads)
+            "head_dim",
+            "attention_head_dim",
+            "kv_channels",
+            default=max(1, self.width // self.heads),
         )
         self.shared = self._shared()
         self.experts = self.size(
@@ -201,8 +204,12 @@ class BlockReader:
         if not self.fields.flag("multi_query_attention", default=True):
             return self.heads
         shared = self.size(
-            "num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num",
-            default=self.heads, high=self.heads,
+            "num_key_value_heads",
+            "num_kv_heads",
+            "n_head_kv",
+            "multi_query_group_num",
+            default=self.heads,
+            high=self.heads,
         )
         if self.heads % shared:
             raise InvalidInputError(
@@ -416,8 +423,9 @@ class BlockReader:
             for name, (read, written) in adapted.items()
             for part, sizes in enumerate(((read, rank), (rank, written)))
         ]
+        ranked.append(self._matrix(at, "linear", width, width))
         return replace(
-            block, projections=(*ranked, *block.projections, self._matrix(at, "linear", width, width)),
+            block, projections=(*ranked, *block.projections),
             vectors=block.vectors + 3 * width,
             vector_size=block.vector_size + 3 * width * self.element,
             like=having[number - apart] if number >= apart else -1,

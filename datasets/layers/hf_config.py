@@ -313,7 +313,9 @@ class _ModelReader(BlockReader):
     def model(self) -> Transformer:
         """Return the model."""
         fields = self.fields
-        words = self.size("padded_vocab_size", "vocab_size", low=0 if self.kind == "vit" else 1, default=0)
+        words = self.size(
+            "padded_vocab_size", "vocab_size", low=0 if self.kind == "vit" else 1, default=0
+        )
         if not words and self.kind != "vit":
             raise InvalidInputError("vocab_size is missing; expected an integer from 1.")
         tied = fields.flag("tie_word_embeddings", default=self.family.is_tied)

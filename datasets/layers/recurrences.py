@@ -9,7 +9,7 @@ not have, are those of https://github.com/fla-org/flash-linear-attention.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from boundmark.datasets.json_fields import Fields
 from boundmark.datasets.layers.blocks import Recurrence
@@ -31,7 +31,7 @@ class Mixer:
 
 
 def _mamba(one: "BlockReader", at: int) -> Mixer:
-    """Mamba-1; Jamba normalises what decides on a state, too."""
+    """Read Mamba-1; Jamba normalises what decides on a state, too."""
     width = one.width
     inner = one.size("mamba_expand", "expand", high=64, default=2) * width
     if one.family.is_single:
@@ -54,6 +54,7 @@ def _mamba(one: "BlockReader", at: int) -> Mixer:
 
 
 def _mamba2(one: "BlockReader", at: int) -> Mixer:
+    """Read Mamba-2, whose heads share what decides on a state in groups."""
     width = one.width
     heads = one.size("mamba_n_heads", "mamba_num_heads", "n_mamba_heads", "num_heads", default=128)
     expanded = one.size("mamba_expand", "expand", high=64, default=2) * width
@@ -74,7 +75,7 @@ def _mamba2(one: "BlockReader", at: int) -> Mixer:
 
 
 def _delta(one: "BlockReader", at: int) -> Mixer:
-    """A gated delta net."""
+    """Read a gated delta net."""
     width, heads = one.width, one.size("linear_num_value_heads", default=32)
     deep = one.size("linear_key_head_dim", default=128)
     value = one.size("linear_value_head_dim", default=128)
@@ -93,7 +94,7 @@ def _delta(one: "BlockReader", at: int) -> Mixer:
 
 
 def _kimi(one: "BlockReader", at: int) -> Mixer:
-    """Kimi's delta attention, whose gates have a rank as small as a head."""
+    """Read Kimi's delta attention, whose gates have a rank as small as a head."""
     width = one.width
     inside = one.fields.object("linear_attn_config")
     if inside:
@@ -118,7 +119,7 @@ def _kimi(one: "BlockReader", at: int) -> Mixer:
 
 
 def _short(one: "BlockReader", at: int) -> Mixer:
-    """A convolution of few tokens between two products, as LFM2 has it."""
+    """Read a convolution of few tokens between two products, as LFM2 has it."""
     width, taps = one.width, one.size("conv_L_cache", high=1024, default=3)
     return Mixer(
         Recurrence(0, width, taps),
@@ -128,7 +129,7 @@ def _short(one: "BlockReader", at: int) -> Mixer:
 
 
 def _lightning(one: "BlockReader", at: int) -> Mixer:
-    """Linear attention with a decay for each head."""
+    """Read linear attention with a decay for each head."""
     width, deep = one.width, one.heads * one.head
     return Mixer(
         Recurrence(deep * one.head),
@@ -141,7 +142,7 @@ def _lightning(one: "BlockReader", at: int) -> Mixer:
 
 
 def _gated_linear(one: "BlockReader", at: int) -> Mixer:
-    """RecurrentGemma's real-gated unit, with a block of each gate's matrix for each head."""
+    """Read RecurrentGemma's real-gated unit, with a block of each gate's matrix for each head."""
     width = one.width
     inner, taps = one.size("lru_width", default=width), one.size("conv1d_width", default=4)
     each = inner // one.heads
@@ -158,7 +159,7 @@ def _gated_linear(one: "BlockReader", at: int) -> Mixer:
 
 
 def _rwkv6(one: "BlockReader", at: int) -> Mixer:
-    """RWKV-6; the network, too, sees the token before."""
+    """Read RWKV-6; the network, too, sees the token before."""
     width, head = one.width, one.size("head_size", "head_dim", default=64)
     # As the model's code has it, which knows one width that is large.
     mixing, decaying = (64, 128) if width == 4096 else (32, 64)
@@ -177,7 +178,7 @@ def _rwkv6(one: "BlockReader", at: int) -> Mixer:
 
 
 def _rwkv7(one: "BlockReader", at: int) -> Mixer:
-    """RWKV-7; the first layer has no values to mix with, and one normalisation more."""
+    """Read RWKV-7; the first layer has no values to mix with, and one normalisation more."""
     width, head = one.width, one.size("head_dim", default=64)
     usual = {"decay": 64, "a": 64, "gate": 128, "v": 32}
     ranks = {key: one.size(f"{key}_low_rank_dim", default=rank) for key, rank in usual.items()}

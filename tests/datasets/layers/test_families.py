@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
     "n_positions": 128, "num_experts": 8, "num_local_experts": 8, "n_routed_experts": 8,
     "moe_num_experts": 8, "num_experts_per_tok": 2, "moe_k": 2, "moe_topk": 2, "n_group": 1,
     "topk_group": 1, "first_k_dense_replace": 1, "q_lora_rank": 24, "kv_lora_rank": 16,
-    "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 12, "sliding_window": 32, "swa_num_key_value_heads": 4,
+    "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 12, "sliding_window": 32,
     "state_size": 16, "num_heads": 16, "mamba_n_heads": 16, "mamba_d_head": 8, "mamba_d_ssm": 128,
     "mamba_num_heads": 16, "mamba_head_dim": 8, "ssm_state_size": 16, "mamba_d_state": 16,
     "n_groups": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_num_heads": 4,
@@ -33,7 +33,8 @@ SMALL: dict[str, Any] = {
     "num_dense_layers": 1, "moe_shared_expert_intermediate_size": 40, "num_experts_per_token": 2,
     "num_shared_experts": 1, "attention_window_size": 32, "block_multiple_of": 16,
     "laurel_rank": 8, "hidden_size_per_layer_input": 24, "vocab_size_per_layer_input": 512,
-    "num_kv_shared_layers": 1, "image_size": 32, "patch_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+    "num_kv_shared_layers": 1, "image_size": 32, "patch_size": 8, "pad_token_id": 0,
+    "bos_token_id": 1, "eos_token_id": 2,
 }  # fmt: skip
 
 # Which layers have what, where a small model's usual list has not all kinds.
@@ -48,8 +49,13 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "zamba2": {
         "layers_block_type": ["linear_attention", "hybrid", "linear_attention", "hybrid", "hybrid"],
-        "num_hidden_layers": 5, "num_mem_blocks": 2, "num_key_value_heads": 8,
-        "attention_head_dim": 16, "n_mamba_heads": 16, "mamba_headdim": 8, "adapter_rank": 4,
+        "num_hidden_layers": 5,
+        "num_mem_blocks": 2,
+        "num_key_value_heads": 8,
+        "attention_head_dim": 16,
+        "n_mamba_heads": 16,
+        "mamba_headdim": 8,
+        "adapter_rank": 4,
     },
     "dots1": {"layer_types": ["full_attention"] * 4, "n_shared_experts": 1},
     "bamba": {"attn_layer_indices": [3]},

@@ -180,6 +180,38 @@ def test_published_models(config: dict[str, Any], billions: float, cache: int, s
     assert (totals.cache, totals.state) == (cache, state)
 
 
+# Zamba2-7B: 13 layers have one of two blocks of attention and a network, with matrices of low rank.
+ZAMBA = {
+    "model_type": "zamba2", "hidden_size": 3584, "num_hidden_layers": 81, "mamba_d_state": 64,
+    "layers_block_type": [
+        "hybrid" if at in (6, 11, *range(17, 78, 6)) else "mamba" for at in range(81)
+    ],
+    "mamba_d_conv": 4, "mamba_expand": 2, "mamba_ngroups": 2, "n_mamba_heads": 112,
+    "mamba_headdim": 64, "intermediate_size": 14336, "num_attention_heads": 32,
+    "num_key_value_heads": 32, "attention_head_dim": 224, "num_mem_blocks": 2, "adapter_rank": 128,
+    "hidden_act": "gelu", "use_shared_attention_adapter": False, "vocab_size": 32000,
+    "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+def test_blocks_that_several_layers_have() -> None:
+    """Their parameters count once on each device, and once in the model."""
+    model = transformer(ZAMBA)
+    totals = model.totals
+    assert totals.parameters / 1e9 == pytest.approx(7.357, rel=0.0005)
+    assert totals.cache == 13 * 2 * 2 * 32 * 224
+    assert totals.state == 81 * (7168 * 64 * 4 + (7168 + 256) * 3 * 2)
+    shared = 2 * (4 * 7168 * 7168 - 3584 * 7168 + 3 * 3584 * 14336 + 3 * 3584)
+    blocks = [pair for pair in model.tied(Workload("decode", 1, 10)) if pair[0]]
+    assert [pair[:2] for pair in blocks[:3]] == [(7, 18), (12, 24), (18, 30)]
+    assert len(blocks) == 13 - 2
+    assert {size for *_, size in blocks} == {shared}
+    layers = model.layers(Workload("decode", 1, 10))
+    assert sum(layer.weights for layer in layers) - 11 * shared == totals.size + 2 * 32000 * 3584
+    halved = model.totals_in(Workload(weight_bits=8))
+    assert halved.size == pytest.approx(totals.size / 2, abs=100)
+
+
 def test_states_are_for_each_sequence() -> None:
     """Whatever the context, in a type of their own: bits of the cache are those of attention."""
     model = transformer(NEXT)
@@ -225,7 +257,7 @@ def test_a_language_model_within_one_for_images() -> None:
         ({**NEXT, "layer_types": ["mlp"] * 48}, "layer_types has 'mlp'; expected full_attention"),
         ({**MINIMAX, "attn_type_list": [0, 1]}, "attn_type_list has 2 entries; expected one for"),
         ({**MINIMAX, "attn_type_list": [2] * 80}, "attn_type_list is .* integers from 0 to 1"),
-        ({**MINIMAX, "model_type": "minimax_m2"}, "has layers without attention, which 'minimax_m2"),
+        ({**MINIMAX, "model_type": "minimax_m2"}, "has layers without attention, which 'minimax_"),
         ({**LFM2, "full_attn_idxs": [99]}, "full_attn_idxs is .* integers from 0 to 15"),
         ({**NEXT, "full_attention_interval": 0}, "full_attention_interval is 0; expected an int"),
         ({**NEXT, "mamba_ssm_dtype": "int8"}, "mamba_ssm_dtype is 'int8'; expected one of float16"),
