@@ -123,6 +123,8 @@ class Family:
         Of the given dimensions within a network, those that it has.
     inner_default
         How often as wide as a token a network without a gate is within, if nobody says.
+    adapters
+        Fields that describe matrices of low rank beside all others of a layer, which no text meets.
     ignored
         Fields that the classes know and that cost nothing.
     names
@@ -155,6 +157,7 @@ class Family:
     gates_queries: bool = False
     inner_share: float = 1
     inner_default: float = 4
+    adapters: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     names: Names = Names()
     defaults: Mapping[str, int | None] = field(default_factory=dict)
@@ -262,7 +265,11 @@ _LFM2_OWN = {
 _LFM2 = Family(
     query_norm="head", is_tied=True, recurrence="short", inner_share=2 / 3,
     switches={"conv_bias": (False, (CONVOLUTION, *PROJECTIONS))}, names=Names(own=_LFM2_OWN),
-    ignored=("use_expert_bias", "block_use_swiglu", "block_norm_eps"),
+    ignored=(
+        "use_expert_bias", "block_use_swiglu", "block_dim", "block_mlp_init_scale", "theta",
+        "block_out_init_scale", "block_use_xavier_init", "conv_dim", "conv_dim_out",
+        "conv_use_xavier_init", "use_pos_enc",
+    ),
 )  # fmt: skip
 _MINIMAX = Family(
     recurrence="lightning", kinds=(ATTENDING, RECURRENT), names=_MIXTRAL, full_every=0,
@@ -358,7 +365,8 @@ FAMILIES: Mapping[str, Family] = {
         },
     ),
     "falcon_h1": replace(
-        _BAMBA, kinds=(BOTH,), ignored=("mamba_norm_before_gate", "mamba_use_mlp"),
+        _BAMBA, kinds=(BOTH,), 
+        ignored=("mamba_norm_before_gate", "mamba_use_mlp", "mlp_expansion_factor"),
         switches={
             **_BAMBA.switches, "mamba_proj_bias": (False, ("in_proj",)),
             "projectors_bias": (False, ("out_proj",)),
@@ -449,7 +457,7 @@ FAMILIES: Mapping[str, Family] = {
             },
             older={"forget_gate.": "", ".mlp.": ".block_sparse_moe."},
         ),
-        ignored=("mla_use_nope",),
+        ignored=("mla_use_nope", "use_grouped_topk"),
     ),
     "lfm2": _LFM2,
     "lfm2_moe": replace(_LFM2, inner_share=1),
@@ -547,6 +555,11 @@ FAMILIES: Mapping[str, Family] = {
         }),
     ),
     "phi3": Family(full_every=0, names=Names(own={**_FUSED, **_HEADS})),
+    # Matrices of low rank for images and for sound are kept beside those of each layer.
+    "phi4mm": Family(
+        full_every=0, names=Names(own={**_FUSED, **_HEADS}),
+        adapters=("vision_lora", "speech_lora"),
+    ),
     "phimoe": Family(
         norms=4, last_norms=2, full_every=0,
         switches={**_BIASED_ATTENTION, "lm_head_bias": (False, (SCORES,))},
@@ -638,7 +651,7 @@ ALIASES: Mapping[str, str] = {
     "glm4v_moe_text": "glm4_moe", "glm4v_text": "glm4", "internlm": "internlm2",
     "llama4": "llama4_text", "llava": "llama", "llava_next": "llama", "minimax_m1": "minimax",
     "mistral3": "mistral", "mistral4": "deepseek_v3", "paligemma": "gemma",
-    "phi4_multimodal": "phi3", "phi4mm": "phi3", "qwen2_5_omni": "qwen2",
+    "phi4_multimodal": "phi3", "qwen2_5_omni": "qwen2",
     "qwen2_5_omni_text": "qwen2", "qwen2_5_vl": "qwen2", "qwen2_5_vl_text": "qwen2",
     "qwen2_vl": "qwen2", "qwen2_vl_text": "qwen2", "qwen3_5": "qwen3_5_text",
     "qwen3_5_moe": "qwen3_5_moe_text", "qwen3_omni_moe": "qwen3_moe",

@@ -246,6 +246,9 @@ class BlockReader:
     def _kinds(self) -> Sequence[str]:
         """Return what each layer has, by any of the lists and patterns that exist."""
         fields, count, own = self.fields, self.layers, self.family.kinds
+        if self.family.recurrence:
+            # Where a list says it, too, these are not asked.
+            fields.skip("full_attention_interval", "full_attn_idxs", "attn_layer_indices")
         for name in ("layer_types", "layers_block_type", "hybrid_override_pattern", "block_types"):
             if not fields.has(name):
                 continue
@@ -373,28 +376,30 @@ class BlockReader:
 
     def block(self, at: int) -> Block:
         """Return a layer."""
-        own = self._own_blocks()
-        if own is not None:
-            return self._own_block(at, own[at])
+        listed = self._own_blocks()
+        if listed is not None:
+            return self._own_block(at, listed[at])
         kind = self.kinds[at]
         mixer: Attention | Recurrence | None = None
+        beside: Recurrence | None = None
         projections: list[Matrix] = []
         network: list[Matrix] = []
         vectors = lanes = 0
         if kind in (RECURRENT, BOTH):
-            mixer, projections, vectors = self._recurrence(at)
-        if kind == BOTH or kind not in (RECURRENT, NETWORK_ONLY, SPARSE):
-            has_latent = self.fields.has("kv_lora_rank")
+            beside, projections, vectors = self._recurrence(at)
+            mixer = beside
+        if kind in (ATTENDING, BOTH, *WINDOWS):
+            is_latent = self.fields.has("kv_lora_rank")
             attention, more, own = (
-                self._latent(at) if has_latent else self._attention(at, self.shared)
+                self._latent(at) if is_latent else self._attention(at, self.shared)
             )
-            beside = mixer if isinstance(mixer, Recurrence) else None
             mixer = replace(attention, beside=beside)
             projections, vectors = [*projections, *more], vectors + own
         if not self.family.is_single or kind in (BOTH, NETWORK_ONLY, SPARSE):
             network, lanes = self._network(at)
         besides, own = self._besides(at)
-        network, vectors = [*besides, *network], vectors + own
+        vectors += own + self._adapters((*projections, *network))
+        network = [*besides, *network]
         block = self._made(at, mixer, projections, network, lanes, vectors)
         return self._shared_block(block, at) if self._is_shared(at) else block
 
@@ -485,6 +490,16 @@ class BlockReader:
             mixer, vectors = replace(mixer, has_own_cache=False), vectors // 2
             matrices = [matrices[0], matrices[-1]]
         return mixer, matrices, vectors
+
+    def _adapters(self, matrices: Sequence[Matrix]) -> int:
+        """Return the parameters of low-rank matrices beside others, fused where these are."""
+        total = 0
+        for name in self.family.adapters:
+            document = self.fields.object(name)
+            rank = Fields(document, f"{name}.").integer("r", low=0, high=MOST) if document else 0
+            outputs = sum(one.outputs for one in matrices)
+            total += rank * (outputs + sum({one.name: one.inputs for one in matrices}.values()))
+        return total
 
     def _besides(self, at: int) -> tuple[list[Matrix], int]:
         """Return matrices and vectors of Gemma-3n: several streams, and an input of each layer."""

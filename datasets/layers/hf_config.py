@@ -55,7 +55,7 @@ _HARMLESS = re.compile(
     r"|rope.*|rotary.*|.*rope_(theta|scaling|freq|dim|type|interleave|parameters)|partial_rotary.*"
     r"|original_max_position_embeddings|max_position_embeddings|max_seq(uence)?_len(gth)?|seq_length"
     r"|n_positions|n_ctx|no_rope_layer.*|.*softcap.*|.*_multipliers?|.*scal(e|ar|ing|e_.*)|logits_.*|linear_(a_log|allow|dt).*"
-    r"|norm_.*|topk_.*|n_group|num_expert_group|model_max_length|router_.*|scoring_func|aux_loss_alpha|seq_aux|ep_size|moe_norm_min"
+    r"|norm_.*|topk_.*|indexer_rope.*|n_group|num_expert_group|model_max_length|router_.*|scoring_func|aux_loss_alpha|seq_aux|ep_size|moe_norm_min"
     r"|moe_(renormalize|use_aux_free|capacity|aux.*|z_loss.*|gate.*|router.*|group.*|device.*)"
     r"|attn_(temperature_tuning|config|logit.*|scale)|floor_scale|for_llm_compressor|swiglu_.*"
     r"|layer_norm.*|layernorm.*|norm_type|rms_norm.*|add_(cross_attention|swish.*)|is_(enc|dec).*"
@@ -69,7 +69,7 @@ _HARMLESS = re.compile(
     r"|alibi|apply_res.*|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
     r"|mup_.*|dim_model_base|cache_implementation|routed_scaling_factor"
     r"|tokenizer_class|head_dim_total|qk_head_dim|zero_.*|log.*_interval"
-    r"|(mamba_)?chunk_size|altup_.*|activation_sparsity.*|normalization_function|time_step_.*|residual_in_fp32|rescale_prenorm.*"
+    r"|(mamba_)?chunk_size|altup_.*|activation_sparsity.*|normalization_function|time_step_.*|residual_in_fp32|rescale_.*"
     r"|mtp_.*|use_mtp|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
 )  # fmt: skip
 
@@ -190,7 +190,8 @@ def transformer(document: Mapping[str, Any], family: str = "") -> Transformer:
     if not is_nested:
         return model
     # An omni model's thinker may hear, too.
-    within = next((document[one] for one in _INNER if isinstance(document.get(one), dict)), {})
+    inner = (document[one] for one in _INNER if isinstance(document.get(one), dict))
+    within: Mapping[str, Any] = next(inner, {})
     others = [one for one in (*document, *within) if one.endswith("_config") and one not in _INNER]
     others = [name for name in others if name not in (_TOWER, "quantization_config")]
     notes = [f"of {quoted(whole)}, the language model is read"]
@@ -476,7 +477,7 @@ MOST_FILES = 10_000
 
 _LAYER = re.compile(r"(?:^|.*?\.)(?:layers|layer|h|block|blocks)\.(\d{1,6})\.(.*)")
 _OF_EMBEDDING = re.compile(
-    r"(^|.*\.)(embed_tokens|embed_in|wte|wpe|embed_positions|shared|.*embeddings)\b.*"
+    r"(^|.*\.)(embed_tokens(_per_layer)?|embed_in|wte|wpe|embed_positions|shared|.*embeddings)\b.*"
 )
 _OF_TOWER = re.compile(r"(^|.*\.)(vis(ion|ual)|multi_modal_projector|mm_projector|image_).*")
 

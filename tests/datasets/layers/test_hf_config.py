@@ -620,6 +620,27 @@ def test_what_is_left_out_is_said() -> None:
     assert said in transformer(OMNI).notes
 
 
+def test_matrices_of_low_rank_are_kept() -> None:
+    """Phi-4-multimodal: beside the fused ones of 32 layers, for images and for sound."""
+    config = {
+        "model_type": "phi4mm", "hidden_size": 3072, "num_hidden_layers": 32,
+        "num_attention_heads": 24, "num_key_value_heads": 8, "intermediate_size": 8192,
+        "vocab_size": 200064, "tie_word_embeddings": True, "sliding_window": 262144,
+        "max_position_embeddings": 131072, "embd_layer": {"a": 1}, "audio_processor": {"a": 1},
+        "torch_dtype": "bfloat16",
+    }  # fmt: skip
+    plain = transformer(config)
+    both = transformer({**config, "vision_lora": {"r": 256}, "speech_lora": {"r": 320}})
+    assert plain.totals.parameters / 1e9 == pytest.approx(3.836, rel=0.0005)
+    each = (3072 + 5120) + 2 * 3072 + (3072 + 16384) + (8192 + 3072)
+    assert both.totals.parameters - plain.totals.parameters == 32 * (256 + 320) * each
+    assert both.totals.size - plain.totals.size == 2 * 32 * (256 + 320) * each
+    assert plain.layers(DECODE)[1].operations == both.layers(DECODE)[1].operations
+    assert any("audio_processor, embd_layer" in note for note in both.notes)
+    with pytest.raises(InvalidInputError, match=r"vision_lora.r is missing; expected an integer"):
+        transformer({**config, "vision_lora": {"alpha": 1}})
+
+
 def test_lists_by_layer() -> None:
     """Hunyuan: experts of each layer, as many as its lists say."""
     config = {
