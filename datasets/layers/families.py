@@ -365,7 +365,7 @@ FAMILIES: Mapping[str, Family] = {
         },
     ),
     "falcon_h1": replace(
-        _BAMBA, kinds=(BOTH,), 
+        _BAMBA, kinds=(BOTH,),
         ignored=("mamba_norm_before_gate", "mamba_use_mlp", "mlp_expansion_factor"),
         switches={
             **_BAMBA.switches, "mamba_proj_bias": (False, ("in_proj",)),

@@ -8,6 +8,7 @@ import pytest
 
 from boundmark.datasets.layers.families import ALIASES, FAMILIES
 from boundmark.datasets.layers.hf_config import transformer
+from boundmark.problems.layers import Workload
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -74,8 +75,8 @@ def known(kind: str) -> bool:
     return kind not in ELSEWHERE and kind in transformers.CONFIG_MAPPING
 
 
-def small(kind: str, **changed: Any) -> tuple[dict[str, Any], Any]:
-    """Return a small configuration of a family as its class writes it, and a model without data."""
+def small(kind: str, device: str = "meta", **changed: Any) -> tuple[dict[str, Any], Any]:
+    """Return a small configuration of a family as its class writes it, and a model of it."""
     made = transformers.CONFIG_MAPPING[kind]
     usual = made().to_dict()
     given = {k: v for k, v in SMALL.items() if k in usual or k in made.attribute_map}
@@ -88,7 +89,7 @@ def small(kind: str, **changed: Any) -> tuple[dict[str, Any], Any]:
         }
     )
     family = FAMILIES[ALIASES.get(kind, kind)]
-    with torch.device("meta"):
+    with torch.device(device):
         if family.has_cache:
             model = transformers.AutoModelForCausalLM.from_config(config)
         elif kind == "vit":
@@ -153,9 +154,46 @@ def test_parameters_are_those_of_the_classes(kind: str, changed: dict[str, Any])
     assert transformer(document).totals.parameters == counted - LEFT_OUT.get(kind, 0)
 
 
+KEPT = {"conv_states", "recurrent_states", "keys", "values"}
+
+
+def kept(layer: Any) -> int:
+    """Return the bytes that a layer's cache keeps after a pass."""
+    total = 0
+    for name, value in vars(layer).items():
+        found = value if isinstance(value, (list, dict)) else [value]
+        for one in found.values() if isinstance(found, dict) else found:
+            if name in KEPT and isinstance(one, torch.Tensor) and one.numel():
+                size = one.numel() * one.element_size()
+                # A convolution's newest token is overwritten before it is read again.
+                total += size * (one.shape[-1] - (name == "conv_states")) // one.shape[-1]
+    return total
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["bamba", "falcon_h1", "falcon_mamba", "gemma3n_text", "granitemoehybrid", "lfm2", "lfm2_moe",
+     "mamba", "mamba2", "nemotron_h", "olmo_hybrid", "qwen3_5_text", "qwen3_next", "zamba2"],
+)  # fmt: skip
+def test_bytes_of_a_sequence_are_those_that_a_run_keeps(kind: str) -> None:
+    """Of each layer after 16 tokens in bfloat16: keys, values and states, in their own types."""
+    document, model = small(kind, device="cpu")
+    tokens = torch.ones(1, 16, dtype=torch.long)
+    with torch.no_grad():
+        found = model.to(torch.bfloat16).eval()(tokens, use_cache=True)
+    cache = getattr(found, "past_key_values", None) or found.cache_params
+    layers = transformer({**document, "torch_dtype": "bfloat16"}).layers(Workload("decode", 1, 16))
+    held = [layer.held for layer in layers[1:-1]]
+    # Layers behind the last that keep something have no entry.
+    assert [*map(kept, cache.layers)] == held[: len(cache.layers)]
+    assert not any(held[len(cache.layers) :])
+
+
 @pytest.mark.parametrize("kind", sorted(filter(known, ALIASES)))
 def test_language_models_within_others(kind: str) -> None:
     """The language model within a model for images has the same names."""
+    if kind == "gemma3n":
+        pytest.importorskip("timm", reason="its tower is one of timm's")
     config = transformers.CONFIG_MAPPING[kind]()
     text = config.get_text_config()
     if text is config or kind.endswith("_text"):
