@@ -152,16 +152,14 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
 @as_json
 @wide
 def families(as_json: bool, wide: bool) -> None:
-    """List the families of language models whose `config.json` is read."""
-    from boundmark.datasets.layers.families import ALIASES, FAMILIES
+    """List the families of models that configurations name, such as a `config.json`."""
+    from boundmark.datasets.file_format import formats
 
     print_rows(
         [
-            {
-                "family": name,
-                "also": ", ".join(sorted(one for one, own in ALIASES.items() if own == name)),
-            }
-            for name in FAMILIES
+            {"family": name, "also": ", ".join(also)}
+            for known in formats().values()
+            for name, also in known.families.items()
         ],
         as_json,
         wide,

@@ -148,7 +148,12 @@ class UnknownFamily(LayerModel):
         return self.read("").layers(workload)
 
 
-FORMAT = FileFormat("Hugging Face configuration", (".json",), load, is_one)
+FORMAT = FileFormat(
+    "Hugging Face configuration", (".json",), load, is_one,
+    families={
+        name: tuple(sorted(one for one, own in ALIASES.items() if own == name)) for name in FAMILIES
+    },
+)  # fmt: skip
 
 
 def _inner(document: Mapping[str, Any]) -> tuple[Fields, str, str]:
