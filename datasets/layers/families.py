@@ -119,6 +119,8 @@ class Family:
         Whether a layer has a mixer or a network, but not both.
     gates_queries
         Whether a gate as wide comes with the queries.
+    own_heads
+        By field, dimensions or heads of layers with a window (``swa_``) or without (``global_``).
     inner_share
         Of the given dimensions within a network, those that it has.
     inner_default
@@ -155,6 +157,7 @@ class Family:
     kinds: tuple[str, ...] = (ATTENDING,)
     is_single: bool = False
     gates_queries: bool = False
+    own_heads: Mapping[str, int] = field(default_factory=dict)
     inner_share: float = 1
     inner_default: float = 4
     adapters: tuple[str, ...] = ()
@@ -379,6 +382,14 @@ FAMILIES: Mapping[str, Family] = {
     "gemma3n_text": replace(
         _GEMMA3, full_every=5, defaults={}
     ),
+    "gemma4_text": replace(
+        _GEMMA3, full_every=6, defaults={}, own_heads={"global_head_dim": 512},
+        norms_by={"enable_moe_block": {True: (8, 1)}},
+        switches={**_BIASED_ATTENTION, "enable_moe_block": (False, ROUTER)},
+        names=Names(own={
+            "mlp.gate": "router.proj", "mlp.experts.": "experts.", "mlp.shared_expert.": "mlp.",
+        }),
+    ),
     "glm": Family(switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
     "glm4": Family(norms=4, switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
     "glm4_moe": Family(
@@ -488,7 +499,7 @@ FAMILIES: Mapping[str, Family] = {
     "mimo_v2_flash": Family(
         switches={"attention_bias": (False, QKV)},
         ignored=(
-            "swa_num_attention_heads", "swa_head_dim", "swa_v_head_dim", "swa_rope_theta",
+            "swa_num_attention_heads", "swa_v_head_dim", "swa_rope_theta",
             "add_swa_attention_sink_bias", "add_full_attention_sink_bias",
         ),
     ),
@@ -503,7 +514,8 @@ FAMILIES: Mapping[str, Family] = {
     "nemotron_h": Family(
         is_gated=False, norms=1, is_single=True, recurrence="mamba2",
         switches={
-            "mlp_bias": (False, NETWORK), "use_bias": (False, PROJECTIONS),
+            "mlp_bias": (False, (*NETWORK, "fc1_latent_proj", "fc2_latent_proj")),
+            "use_bias": (False, PROJECTIONS),
             "use_conv_bias": (True, (CONVOLUTION,)),
         },
         names=Names(
@@ -647,7 +659,8 @@ FAMILIES: Mapping[str, Family] = {
 # Other names of the same, and the language models within models for images, too.
 ALIASES: Mapping[str, str] = {
     "baichuan": "llama", "camembert": "roberta", "cwm": "llama", "flex_olmo": "olmo2",
-    "gemma3": "gemma3_text", "gemma3n": "gemma3n_text", "glm4v": "glm4", "glm4v_moe": "glm4_moe",
+    "gemma3": "gemma3_text", "gemma3n": "gemma3n_text",
+    "gemma4": "gemma4_text", "glm4v": "glm4", "glm4v_moe": "glm4_moe",
     "glm4v_moe_text": "glm4_moe", "glm4v_text": "glm4", "internlm": "internlm2",
     "llama4": "llama4_text", "llava": "llama", "llava_next": "llama", "minimax_m1": "minimax",
     "mistral3": "mistral", "mistral4": "deepseek_v3", "paligemma": "gemma",

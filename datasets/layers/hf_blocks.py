@@ -223,6 +223,8 @@ class BlockReader:
             # The dense layers' own; that of experts is another field.
             return self.size("intermediate_size_mlp")
         is_old = not self.family.is_gated and self.family.has_cache
+        if self.fields.flag("use_double_wide_mlp") and at >= self.layers - self.reading:
+            return 2 * self._of_layer(at, *INNER)
         inner = self._of_layer(
             at, *INNER, default=int(self.family.inner_default * self.width) if is_old else None
         )
@@ -465,10 +467,14 @@ class BlockReader:
         return kept, matrices, made.vectors
 
     def _attention(self, at: int, shared: int) -> tuple[Attention, list[Matrix], int]:
-        head, own = self.head, "self_attn"
+        own, shared = "self_attn", self._override(at, "num_key_value_heads", self.heads, shared)
+        if self.heads % shared:
+            raise InvalidInputError(
+                f"layer {at} has {shared} heads of keys; expected a divisor of the {self.heads} "
+                "heads."
+            )
+        head = self._override(at, "head_dim", MOST, self.head)
         value = self.size("v_head_dim", default=head)
-        if self.windows[at]:
-            shared = self.size("swa_num_key_value_heads", high=self.heads, default=shared)
         lengths = {"head": 2 * head, "head+bias": 4 * head, "heads": head * (self.heads + shared)}
         can_leave = any(QUERY_NORM in own for _, own in self.family.switches.values())
         if can_leave and QUERY_NORM not in self.biased:
@@ -485,11 +491,26 @@ class BlockReader:
             self._matrix(at, f"{own}.v_proj", wide, shared * value, parts=shared),
             self._matrix(at, f"{own}.o_proj", self.heads * value, self.width),
         ]
+        if self.fields.flag("attention_k_eq_v") and not self.windows[at]:
+            # Values are keys, though not normalised alike.
+            del matrices[2]
         vectors = lengths.get(self.family.query_norm, 0)
         if at >= self.layers - self.reading:
             mixer, vectors = replace(mixer, has_own_cache=False), vectors // 2
             matrices = [matrices[0], matrices[-1]]
         return mixer, matrices, vectors
+
+    def _override(self, at: int, name: str, high: int, usual: int) -> int:
+        """Return a layer's own dimension, by its window or in today's classes' table."""
+        counted = "num_" * name.startswith("num_")
+        own = f"{counted}global_{name.removeprefix(counted)}"
+        own = f"swa_{name}" if self.windows[at] else own
+        usual = self.size(own, high=high, default=self.family.own_heads.get(own, usual))
+        layers = self.fields.objects("per_layer_config")
+        layer = next((layers[key] for key in (f"{at:02}", str(at)) if key in layers), {})
+        return Fields(layer, f"per_layer_config.{at}.").integer(
+            name, low=1, high=high, default=usual
+        )
 
     def _adapters(self, matrices: Sequence[Matrix]) -> int:
         """Return the parameters of low-rank matrices beside others, fused where these are."""
@@ -565,7 +586,13 @@ class BlockReader:
         matrices = [self._matrix(at, f"{own}.gate", width, self.experts, parts=1)]
         # Routers stay at full bits.
         matrices = [replace(one, size=one.parameters * self.element) for one in matrices]
-        matrices += self._feed_forward(at, f"{own}.experts.0", each, self.experts, active)
+        latent = self.size("moe_latent_size", low=0, default=0)
+        if latent:
+            matrices.append(self._matrix(at, f"{own}.fc1_latent_proj", width, latent, parts=1))
+            matrices.append(self._matrix(at, f"{own}.fc2_latent_proj", latent, width, parts=1))
+        matrices += self._feed_forward(
+            at, f"{own}.experts.0", each, self.experts, active, latent or width
+        )
         common = self._common(at, each)
         if common:
             matrices += self._feed_forward(at, f"{own}.shared_expert", common)
@@ -574,15 +601,13 @@ class BlockReader:
         return matrices, active * each + common
 
     def _feed_forward(
-        self, at: int, own: str, inner: int, copies: int = 1, active: int = 1
+        self, at: int, own: str, inner: int, copies: int = 1, active: int = 1, width: int = 0
     ) -> list[Matrix]:
+        width = width or self.width
         names = ("gate_proj", "up_proj") if self.family.is_gated else ("up_proj",)
         return [
-            *(
-                self._matrix(at, f"{own}.{name}", self.width, inner, copies, active)
-                for name in names
-            ),
-            self._matrix(at, f"{own}.down_proj", inner, self.width, copies, active),
+            *(self._matrix(at, f"{own}.{name}", width, inner, copies, active) for name in names),
+            self._matrix(at, f"{own}.down_proj", inner, width, copies, active),
         ]
 
     def _expert_size(self, at: int) -> int:
@@ -608,7 +633,9 @@ class BlockReader:
             at, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
             "num_shared_expert", low=0, high=MOST_EXPERTS, default=self.family.shared_experts,
         )  # fmt: skip
-        return alone or count * each
+        # Of Gemma-4, all tokens meet a network of its own beside the experts.
+        beside = self._inner(at) if self.fields.flag("enable_moe_block") else 0
+        return alone or beside or count * each
 
     def _has_experts(self, at: int) -> bool:
         """Whether a layer has experts instead of one network, by any of the rules that exist."""

@@ -58,9 +58,22 @@ KINDS: dict[str, dict[str, Any]] = {
         "mamba_headdim": 8,
         "adapter_rank": 4,
     },
+    "gemma4_text": {
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "num_kv_shared_layers": 2,
+        "enable_moe_block": True,
+        "use_double_wide_mlp": True,
+        "attention_k_eq_v": True,
+        "global_head_dim": 16,
+        "num_global_key_value_heads": 4,
+        "top_k_experts": 2,
+    },
     "dots1": {"layer_types": ["full_attention"] * 4, "n_shared_experts": 1},
     "bamba": {"attn_layer_indices": [3]},
-    "nemotron_h": {"layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"]},
+    "nemotron_h": {
+        "moe_latent_size": 24,
+        "layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"],
+    },
 }
 
 # Sinks of attention, a number for each head, are left out.

@@ -613,6 +613,34 @@ def test_what_passes_between_layers_of_several_streams() -> None:
     assert [layer.held > 0 for layer in layers] == [False] + [True] * 20 + [False] * 16
 
 
+def test_heads_of_layers_with_and_without_a_window() -> None:
+    """Gemma-4: other heads where there is no window, whose values are keys."""
+    config = {
+        **SMALL, "model_type": "gemma4_text", "num_hidden_layers": 4, "num_key_value_heads": 4,
+        "head_dim": 16, "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "sliding_window": 8, "global_head_dim": 32, "num_global_key_value_heads": 2,
+        "attention_k_eq_v": True, "num_kv_shared_layers": 2, "use_double_wide_mlp": True,
+        "hidden_size_per_layer_input": 0, "num_experts": None,
+    }  # fmt: skip
+    model = transformer(config)
+    assert [layer.held for layer in model.layers(DECODE)[1:5]] == [
+        8 * 2 * 2 * 4 * 16, 1024 * 2 * 2 * 2 * 32, 0, 0,
+    ]  # fmt: skip
+    norms = 4 * 64
+    assert [block.parameters for block in model.blocks] == [
+        4 * 64 * 4 * 16 + 3 * 64 * 128 + norms + 2 * 16,
+        64 * 32 * (4 + 2 + 4) + 3 * 64 * 128 + norms + 2 * 32,
+        2 * 64 * 4 * 16 + 3 * 64 * 256 + norms + 16,
+        2 * 64 * 4 * 32 + 3 * 64 * 256 + norms + 32,
+    ]
+    listed = {at: {"head_dim": 32, "num_key_value_heads": 2} for at in ("01", "03")}
+    today = {**config, "global_head_dim": 16, "num_global_key_value_heads": None}
+    assert transformer({**today, "per_layer_config": listed}).blocks == model.blocks
+    for field, value in (("num_global_key_value_heads", 3), ("global_head_dim", -1)):
+        with pytest.raises(InvalidInputError, match=r"heads of keys; expected|_dim is -1; expec"):
+            transformer({**config, field: value})
+
+
 def test_what_is_left_out_is_said() -> None:
     """Prediction of several words, and towers that are not read."""
     assert "multi-token prediction, num_mtp_modules, is left out" in transformer(MINIMAX_M2).notes
