@@ -163,6 +163,7 @@ class Attention:
         own = Operation(work, batch * cached + through)
         if self.beside is None:
             return own
+        # Of what it reads and writes, `cached` has one already.
         more = self.beside.operation(batch, context, is_decoding, parallel, bits)
         return Operation(own.flops + more.flops, own.moved + more.moved / 2)
 
@@ -186,7 +187,6 @@ class Recurrence:
     taps: int = 1
     bits: int = 32
     window_bits: int = 16
-    has_own_cache: bool = True
 
     def cached(self, context: int, parallel: int, bits: int) -> float:
         """Return the bytes that it keeps for a sequence."""

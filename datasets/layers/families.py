@@ -316,6 +316,7 @@ FAMILIES: Mapping[str, Family] = {
     "bloom": Family(
         is_gated=False, norms=4, last_norms=2, first_norms=2, biases=ATTENTION + NETWORK,
         is_tied=True, names=_BLOOM,
+        ignored=("masked_softmax_fusion", "offset_alibi", "skip_bias_add"),
     ),
     "chatglm": Family(
         switches={"add_qkv_bias": (False, QKV), "add_bias_linear": (False, OUT + NETWORK)},
