@@ -191,7 +191,13 @@ def transformer(document: Mapping[str, Any], family: str = "") -> Transformer:
             f"such as {near}."
         )
     is_nested = fields.document is not document
-    model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
+    try:
+        model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
+    except InvalidInputError as error:
+        message = str(error.args[0])
+        if TABLE_HINT not in message:
+            raise
+        raise InvalidInputError(message + _table(fields)) from error
     if not is_nested:
         return model
     # An omni model's thinker may hear, too.
@@ -222,7 +228,7 @@ def _read(
     elif found is None:
         raise InvalidInputError(
             f"model_type is {quoted(kind)}, and what its layers have is not known here; "
-            f"{_nearest(fields, kind, whole, is_nested)} {_table(fields)}"
+            f"{_nearest(fields, kind, whole, is_nested)} Otherwise expected {TABLE_HINT}."
         )
     else:
         reader = _ModelReader(
@@ -235,7 +241,7 @@ def _read(
         if _OF_BLOCKS.fullmatch(name) or (is_guess and _COSTLY.fullmatch(name)):
             raise InvalidInputError(
                 f"{name} is {quoted(fields.document[name])}, which changes what a layer has; "
-                f"families such as {quoted(kind)} are read without it. {_table(fields)}"
+                f"families such as {quoted(kind)} are read without it. Expected {TABLE_HINT}."
             )
     if unused:
         notes.append(f"not used, and not known to be harmless: {', '.join(sorted(unused))}")
@@ -270,7 +276,7 @@ def _table(fields: Fields) -> str:
         given[name] for name in ("hidden_size", "num_hidden_layers", "vocab_size")
     )
     if not width or not 0 < count <= MOST_LAYERS - 2:
-        return f"Expected {TABLE_HINT}."
+        return ""
     heads = given["num_attention_heads"] or max(1, width // 128)
     keys = (given["num_key_value_heads"] or heads) * (given["head_dim"] or max(1, width // heads))
     parameters = 2 * width * (width + keys) + 3 * width * (given["intermediate_size"] or 4 * width)
@@ -283,10 +289,8 @@ def _table(fields: Fields) -> str:
         rows.append(_row(name, each * parameters, each * 2 * keys, width, each * parameters))
     rows.append(_row("head", words * width, 0, 0, words * width))
     return (
-        f"Otherwise expected a table of layers (.csv), which docs/files.md describes; begin with "
-        f"this one, {'blocks' if groups == count else 'groups'} of a dense Llama of its "
-        f"{count:,} layers in 16 bits, for {USUAL_CONTEXT:,} tokens, and put in what it really "
-        "has:\n" + "\n".join(rows)
+        f"\nBegin with this one, of a dense Llama of its {count:,} layers in 16 bits, for "
+        f"{USUAL_CONTEXT:,} tokens, and put in what it really has:\n" + "\n".join(rows)
     )
 
 

@@ -259,7 +259,7 @@ def test_a_table_to_begin_with(tmp_path: Path) -> None:
         InvalidInputError, match=r"no family that .* lists has its fields"
     ) as caught:
         transformer(config)
-    lines = str(caught.value).splitlines()[1:]
+    lines = str(caught.value).splitlines()[2:]
     path = tmp_path / "table.csv"
     path.write_text("\n".join(lines))
     assert len(lines) == 10
@@ -270,9 +270,12 @@ def test_a_table_to_begin_with(tmp_path: Path) -> None:
     assert sum(layer.held for layer in layers) == 4096 * 131072
     with pytest.raises(InvalidInputError) as few:
         transformer({**config, "n_layer": 2})
-    assert [line.split(",")[0] for line in str(few.value).splitlines()[1:]] == [
+    assert [line.split(",")[0] for line in str(few.value).splitlines()[2:]] == [
         "layer", "embed", "block0", "block1", "head",
     ]  # fmt: skip
+    for kind, field in (("llama", {"hidden_act": "swish9"}), ("qwen3", {"layer_types": ["x"]})):
+        with pytest.raises(InvalidInputError, match=r"(?s)^(hidden_act|layer_types) .*\nlayer,we"):
+            transformer({**config, "ssm_rank": 0, "model_type": kind, **field})
     for broken in ({"n_embd": None}, {"n_layer": "many"}, {"n_layer": -1}, {"n_embd": [1]}):
         with pytest.raises(InvalidInputError, match=r"xpected a table") as bare:
             transformer({**config, **broken})
