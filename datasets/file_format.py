@@ -8,7 +8,7 @@ A package adds a format with an entry point in the group ``boundmark.formats`` t
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -54,6 +54,9 @@ class FileFormat:
     load_with_dims
         Like `load`, with the sizes of dimensions that a file leaves open, by name; None if files
         of this format leave none open.
+    families
+        Families of models that are known, each with other names of the same; none if a file says
+        all of a model itself.
     """
 
     name: str
@@ -61,6 +64,7 @@ class FileFormat:
     load: Callable[[Path], Any]
     recognises: Callable[[bytes], bool] | None = None
     load_with_dims: Callable[[Path, Mapping[str, int]], Any] | None = None
+    families: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @cache

@@ -150,6 +150,24 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
     )
 
 
+@datasets.command(name="families")
+@as_json
+@wide
+def families(as_json: bool, wide: bool) -> None:
+    """List the families of models that configurations name, such as a `config.json`."""
+    from boundmark.datasets.file_format import formats
+
+    print_rows(
+        [
+            {"family": name, "also": ", ".join(also)}
+            for known in formats().values()
+            for name, also in known.families.items()
+        ],
+        as_json,
+        wide,
+    )
+
+
 def _number_of_members(dataset: "Dataset") -> int | None:
     """Return the number of members, None if listing them fails."""
     try:

@@ -1,6 +1,6 @@
 """Parts of a transformer: weight matrices, attention and recurrences, blocks, and its ends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from boundmark.problems.layers import Operation
 
@@ -95,8 +95,11 @@ class Attention:
         None for separate keys and values.
     has_own_cache
         Whether it keeps keys and values, instead of reading those of an earlier layer.
-    bits
-        How many a number in its cache takes, if that is fixed.
+    chosen, index_heads, index_head
+        Tokens that a token attends to of all that it sees, 0 for all of these; and heads and their
+        dimensions of what chooses them, which keeps one key for each token (DeepSeek-V3.2).
+    beside
+        A recurrence that reads the same tokens.
     """
 
     heads: int
@@ -108,65 +111,96 @@ class Attention:
     is_crossed: bool = False
     latent: Latent | None = None
     has_own_cache: bool = True
-    bits: int = 0
+    chosen: int = 0
+    index_heads: int = 0
+    index_head: int = 0
+    beside: "Recurrence | None" = None
 
-    def cached(self, context: int, parallel: int) -> int:
-        """Return the numbers in a sequence's cache, on all devices that work in parallel."""
+    def cached(self, context: int, parallel: int, bits: int) -> float:
+        """Return the bytes in a sequence's cache, on all devices that work in parallel."""
+        own = self.beside.cached(context, parallel, bits) if self.beside else 0
+        if not self.has_own_cache:
+            return own
         seen = self.attended(context)
+        return own + (self._kept(seen, parallel) + parallel * seen * self.index_head) * bits / 8
+
+    def _kept(self, seen: int, parallel: int) -> int:
+        """Return the numbers that are kept of some tokens, without keys of an index."""
         if self.latent is not None:
             return parallel * seen * (self.latent.rank + self.latent.rotary)
         shared = max(self.shared, parallel)
         return seen * shared * (self.key + self.value) * (2 if self.is_crossed else 1)
 
     def attended(self, context: int) -> int:
-        """Return the largest number of tokens that a token attends to."""
+        """Return the largest number of tokens that a token sees."""
         return min(context, self.window) if self.window else context
 
-    def operation(self, batch: int, context: int, is_decoding: bool, cached: float) -> Operation:
-        """Return the work of scores and values, and the traffic with `cached` bytes of cache."""
+    def operation(
+        self, batch: int, context: int, is_decoding: bool, parallel: int, bits: int
+    ) -> Operation:
+        """Return the work of scores and values, and the traffic with the cache."""
         tokens, seen = batch * (1 if is_decoding else context), self.attended(context)
-        pairs = float(tokens * seen)
-        if self.is_causal and not is_decoding:
-            # The first tokens of a prompt do not fill the window.
-            pairs -= batch * seen * (seen - 1) / 2
+        attended = min(seen, self.chosen) if self.chosen else seen
         deep = (self.key + self.value) / 2
         if self.latent is not None:
             # Decoding multiplies with the latent space, which is as wide for every head.
             one = self.latent
             wide = (one.rank + one.rotary, one.plain + one.rotary)
             deep = wide[0] if is_decoding else wide[1]
+
+        def pairs(most: int) -> float:
+            # The first tokens of a prompt do not fill the window.
+            early = batch * most * (most - 1) / 2 if self.is_causal and not is_decoding else 0
+            return float(tokens * most) - early
+
         crossed = 2 if self.is_crossed else 1
+        work = 4.0 * pairs(attended) * self.heads * deep * crossed
+        work += 2.0 * pairs(seen) * self.index_heads * self.index_head
+        cached = replace(self, has_own_cache=True).cached(context, parallel, bits)
+        if is_decoding:
+            cached -= (self._kept(seen, parallel) - self._kept(attended, parallel)) * bits / 8
         through = 2 * tokens * ACTIVATION_BYTES * self.heads * self.key
-        return Operation(4.0 * pairs * self.heads * deep * crossed, batch * cached + through)
+        own = Operation(work, batch * cached + through)
+        if self.beside is None:
+            return own
+        # Of what it reads and writes, `cached` has one already.
+        more = self.beside.operation(batch, context, is_decoding, parallel, bits)
+        return Operation(own.flops + more.flops, own.moved + more.moved / 2)
 
 
 @dataclass(frozen=True)
 class Recurrence:
-    """A state-space layer, whose memory of a sequence does not grow.
+    """A state-space layer, linear attention or a convolution, whose memory does not grow.
 
     Attributes
     ----------
-    state
+    memory
         Numbers that it keeps for a sequence.
-    work
-        Operations for each token besides its matrices.
-    bits
-        How many a number in its state takes, whatever the cache of attention has.
+    channels, taps
+        Of the convolution before it: it keeps all but one of its tokens in all channels.
+    bits, window_bits
+        How many these numbers take, whatever the cache of attention has.
     """
 
-    state: int
-    work: int
-    bits: int = 16
-    has_own_cache: bool = True
+    memory: int
+    channels: int = 0
+    taps: int = 1
+    bits: int = 32
+    window_bits: int = 16
 
-    def cached(self, context: int, parallel: int) -> int:
-        """Return the numbers that it keeps for a sequence."""
-        return self.state
+    def cached(self, context: int, parallel: int, bits: int) -> float:
+        """Return the bytes that it keeps for a sequence."""
+        window = self.channels * (self.taps - 1)
+        return (self.memory * self.bits + window * self.window_bits) / 8
 
-    def operation(self, batch: int, context: int, is_decoding: bool, cached: float) -> Operation:
-        """Return the work of a pass, and its traffic with `cached` bytes of state."""
+    def operation(
+        self, batch: int, context: int, is_decoding: bool, parallel: int, bits: int
+    ) -> Operation:
+        """Return the work of a pass, and its traffic with what it keeps."""
         tokens = batch * (1 if is_decoding else context)
-        return Operation(float(tokens * self.work), 2 * batch * cached)
+        # A decay, a product and a sum for each number, once to write and once to read.
+        work = 6 * self.memory + 2 * self.channels * self.taps
+        return Operation(float(tokens * work), 2 * batch * self.cached(context, parallel, bits))
 
 
 @dataclass(frozen=True)
@@ -189,6 +223,11 @@ class Block:
         Parameters of normalisations and biases.
     vector_size
         Bytes of these.
+    carried
+        Dimensions of a token that pass to the next block; 0 if these are as many as its width.
+    like, common, common_size
+        The earlier block that has some of the same parameters, -1 for none; how many these are, and
+        their bytes.
     """
 
     name: str
@@ -199,6 +238,10 @@ class Block:
     lanes: int
     vectors: int = 0
     vector_size: int = 0
+    carried: int = 0
+    like: int = -1
+    common: int = 0
+    common_size: int = 0
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:

@@ -4,7 +4,9 @@ Most families call the same things by the same names (`hf_config` lists them), s
 only what differs: how many normalisations a block has, whether its network is gated, which layers
 have a window, what its modules are called. The next family is one entry. Facts are those of the
 model classes of transformers 5.24; `nox -s torch` compares names and parameters with them. Left out
-are sinks of attention in gpt_oss, a number for each head.
+are sinks of attention in gpt_oss and mimo_v2_flash, a number for each head. Of families that
+transformers has not (rwkv6, rwkv7) or has otherwise (bailing_moe, chatglm, mimo_v2_flash,
+minimax_text_01), the published code and parameters say what they have.
 """
 
 from collections.abc import Mapping
@@ -53,11 +55,18 @@ NETWORK, ROUTER = ("gate_proj", "up_proj", "down_proj"), ("gate",)
 EXPERTS = "experts"
 SCORES = "lm_head"
 CONVOLUTION = "conv1d"
+PROJECTIONS = ("in_proj", "out_proj")
 # Not a bias, but switched on and off in the same way.
 QUERY_NORM = "query_norm"
 
 ATTENTION = QKV + OUT
 _LATENT = ("q_a_proj", "kv_a_proj_with_mqa", "o_proj")
+
+# What a layer has; a window is called by the field with its size.
+ATTENDING, RECURRENT, BOTH = "attention", "recurrence", "both"
+WINDOWS = SLIDING, CHUNKED = "sliding_window", "attention_chunk_size"
+# Of families whose layers have a mixer or a network, but not both.
+NETWORK_ONLY, SPARSE = "network", "experts"
 
 Switches: TypeAlias = Mapping[str, tuple[bool, tuple[str, ...]]]
 
@@ -103,6 +112,23 @@ class Family:
         Whether it generates tokens one by one.
     has_pooler
         Whether a matrix follows the last block of an encoder.
+    recurrence, kinds
+        What a recurrence is (a name of `recurrences`), and what layers have if no list or pattern
+        says so, repeated.
+    is_single
+        Whether a layer has a mixer or a network, but not both.
+    gates_queries
+        Whether a gate as wide comes with the queries.
+    own_heads
+        By field, dimensions or heads of layers with a window (``swa_``) or without (``global_``).
+    inner_share
+        Of the given dimensions within a network, those that it has.
+    inner_default
+        How often as wide as a token a network without a gate is within, if nobody says.
+    adapters
+        Fields that describe matrices of low rank beside all others of a layer, which no text meets.
+    ignored
+        Fields that the classes know and that cost nothing.
     names
         What modules are called.
     defaults
@@ -127,6 +153,15 @@ class Family:
     is_causal: bool = True
     has_cache: bool = True
     has_pooler: bool = True
+    recurrence: str = ""
+    kinds: tuple[str, ...] = (ATTENDING,)
+    is_single: bool = False
+    gates_queries: bool = False
+    own_heads: Mapping[str, int] = field(default_factory=dict)
+    inner_share: float = 1
+    inner_default: float = 4
+    adapters: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     names: Names = Names()
     defaults: Mapping[str, int | None] = field(default_factory=dict)
 
@@ -202,20 +237,101 @@ _GPT = Family(
     is_gated=False, norms=4, last_norms=2, biases=ATTENTION + NETWORK, is_tied=True, positions=0,
     names=_GPT2,
 )  # fmt: skip
+_MAMBA = Family(
+    norms=1, is_tied=True, recurrence="mamba", kinds=(RECURRENT,), is_single=True,
+    switches={"use_bias": (False, PROJECTIONS), "use_conv_bias": (True, (CONVOLUTION,))},
+    names=Names("backbone.layers", "backbone.embeddings", own={"mamba.": "mixer."}),
+    ignored=("num_heads", "head_dim"),
+)  # fmt: skip
+_MAMBA2_BIASES: Switches = {
+    "mamba_conv_bias": (True, (CONVOLUTION,)), "mamba_proj_bias": (False, PROJECTIONS),
+}  # fmt: skip
+_BAMBA = Family(
+    recurrence="mamba2", kinds=(RECURRENT,), switches={**_BIASED, **_MAMBA2_BIASES},
+    names=Names(own={"mlp.": "feed_forward."}), ignored=("mamba_norm_before_gate",),
+)  # fmt: skip
+_GRANITE = Names(own={
+    "mlp.gate": "block_sparse_moe.router", "mlp.": "block_sparse_moe.",
+    "mlp.shared_expert.gate_proj": "shared_mlp.input_linear",
+    "mlp.shared_expert.up_proj": "shared_mlp.input_linear",
+    "mlp.shared_expert.down_proj": "shared_mlp.output_linear",
+})  # fmt: skip
+_NEXT = Family(
+    query_norm="head", switches=_BIASED_ATTENTION, has_gated_shared=True, gates_queries=True,
+    recurrence="delta", kinds=(RECURRENT, RECURRENT, RECURRENT, ATTENDING),
+    ignored=("attn_output_gate",),
+)  # fmt: skip
+_LFM2_OWN = {
+    "self_attn.o_proj": "self_attn.out_proj", "mlp.gate_proj": "feed_forward.w1",
+    "mlp.up_proj": "feed_forward.w3", "mlp.down_proj": "feed_forward.w2", "mlp.": "feed_forward.",
+}  # fmt: skip
+_LFM2 = Family(
+    query_norm="head", is_tied=True, recurrence="short", inner_share=2 / 3,
+    switches={"conv_bias": (False, (CONVOLUTION, *PROJECTIONS))}, names=Names(own=_LFM2_OWN),
+    ignored=(
+        "use_expert_bias", "block_use_swiglu", "block_dim", "block_mlp_init_scale", "theta",
+        "block_out_init_scale", "block_use_xavier_init", "conv_dim", "conv_dim_out",
+        "conv_use_xavier_init", "use_pos_enc",
+    ),
+)  # fmt: skip
+_MINIMAX = Family(
+    recurrence="lightning", kinds=(ATTENDING, RECURRENT), names=_MIXTRAL, full_every=0,
+    ignored=("postnorm",),
+)  # fmt: skip
+_LING = Family(
+    query_norm="head",
+    switches={
+        "use_qk_norm": (False, (QUERY_NORM,)), "use_qkv_bias": (False, QKV),
+        "use_bias": (False, OUT + NETWORK),
+    },
+    names=Names(
+        embedding="model.word_embeddings",
+        own={
+            "self_attn.q_proj": "attention.query_key_value",
+            "self_attn.k_proj": "attention.query_key_value",
+            "self_attn.v_proj": "attention.query_key_value", "self_attn.o_proj": "attention.dense",
+            **_SHARED.own,
+        },
+    ),
+)  # fmt: skip
 _OLMO2 = Family(query_norm="heads", switches=_BIASED_ATTENTION)
 _BERT = _encoder("bert", "encoder.layer", _OF_BERT)
 _ROBERTA = _encoder("roberta", "encoder.layer", _OF_BERT)
 
 FAMILIES: Mapping[str, Family] = {
+    "afmoe": Family(
+        norms=4, query_norm="head", gates_queries=True, biases=ROUTER, full_every=4,
+        names=Names(own={"mlp.gate": "mlp.router.gate", **_SHARED.own}),
+        ignored=("global_attn_every_n_layers", "mup_enabled"),
+    ),
     "apertus": Family(
         is_gated=False, query_norm="head", activations={"xielu": 2},
         switches={**_BIASED_ATTENTION, "qk_norm": (True, ())},
     ),
     "arcee": Family(is_gated=False, switches=_BIASED),
+    "bamba": _BAMBA,
+    "bailing_moe": _LING,
+    "bailing_moe_v2": _LING,
     "bert": _BERT,
     "bloom": Family(
         is_gated=False, norms=4, last_norms=2, first_norms=2, biases=ATTENTION + NETWORK,
         is_tied=True, names=_BLOOM,
+        ignored=("masked_softmax_fusion", "offset_alibi", "skip_bias_add"),
+    ),
+    "chatglm": Family(
+        switches={"add_qkv_bias": (False, QKV), "add_bias_linear": (False, OUT + NETWORK)},
+        names=Names(
+            "transformer.encoder.layers", "transformer.embedding.word_embeddings",
+            "transformer.output_layer",
+            own={
+                "self_attn.q_proj": "self_attention.query_key_value",
+                "self_attn.k_proj": "self_attention.query_key_value",
+                "self_attn.v_proj": "self_attention.query_key_value",
+                "self_attn.o_proj": "self_attention.dense", "mlp.gate_proj": "mlp.dense_h_to_4h",
+                "mlp.up_proj": "mlp.dense_h_to_4h", "mlp.down_proj": "mlp.dense_4h_to_h",
+            },
+        ),
+        ignored=("post_layer_norm", "rmsnorm", "bias_dropout_fusion", "multi_query_attention"),
     ),
     "cohere": Family(
         norms=1, is_tied=True, query_norm="heads",
@@ -225,6 +341,7 @@ FAMILIES: Mapping[str, Family] = {
     "deci": Family(switches=_BIASED),
     "deepseek_v2": replace(_DEEPSEEK, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
     "deepseek_v3": _DEEPSEEK,
+    "deepseek_v32": _DEEPSEEK,
     "distilbert": _encoder(
         "distilbert", "transformer.layer",
         _own(
@@ -233,6 +350,7 @@ FAMILIES: Mapping[str, Family] = {
         ),
         has_pooler=False,
     ),
+    "dots1": replace(_QWEN3, names=_SHARED),
     "electra": _encoder("electra", "encoder.layer", _OF_BERT, has_pooler=False),
     "ernie4_5": Family(is_tied=True, switches={"use_bias": (False, ATTENTION + NETWORK)}),
     "ernie4_5_moe": Family(
@@ -240,6 +358,7 @@ FAMILIES: Mapping[str, Family] = {
         switches={"use_bias": (False, (*ATTENTION, *NETWORK, SCORES))},
     ),
     "exaone4": Family(query_norm="head", full_every=4),
+    "exaone_moe": Family(query_norm="head", full_every=4, names=_SHARED),
     "falcon": Family(
         is_gated=False, norms=2, last_norms=2, is_tied=True, names=_BLOOM,
         switches={"bias": (False, ATTENTION + NETWORK)},
@@ -249,15 +368,37 @@ FAMILIES: Mapping[str, Family] = {
             "parallel_attn": {False: (4, 2)},
         },
     ),
+    "falcon_h1": replace(
+        _BAMBA, kinds=(BOTH,),
+        ignored=("mamba_norm_before_gate", "mamba_use_mlp", "mlp_expansion_factor"),
+        switches={
+            **_BAMBA.switches, "mamba_proj_bias": (False, ("in_proj",)),
+            "projectors_bias": (False, ("out_proj",)),
+        },
+    ),
+    "falcon_mamba": _MAMBA,
     "gemma": Family(is_tied=True, switches=_BIASED_ATTENTION),
     "gemma2": Family(norms=4, is_tied=True, full_every=2, switches=_BIASED_ATTENTION),
     "gemma3_text": _GEMMA3,
+    "gemma3n_text": replace(
+        _GEMMA3, full_every=5, defaults={}
+    ),
+    "gemma4_text": replace(
+        _GEMMA3, full_every=6, defaults={}, own_heads={"global_head_dim": 512},
+        norms_by={"enable_moe_block": {True: (8, 1)}},
+        switches={**_BIASED_ATTENTION, "enable_moe_block": (False, ROUTER)},
+        names=Names(own={
+            "mlp.gate": "router.proj", "mlp.experts.": "experts.", "mlp.shared_expert.": "mlp.",
+        }),
+    ),
     "glm": Family(switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
     "glm4": Family(norms=4, switches={"attention_bias": (True, QKV)}, names=Names(own=_FUSED)),
     "glm4_moe": Family(
         query_norm="head", names=_SHARED,
         switches={"attention_bias": (False, QKV), "use_qk_norm": (False, (QUERY_NORM,))},
     ),
+    "glm4_moe_lite": _DEEPSEEK,
+    "glm_moe_dsa": _DEEPSEEK,
     "gpt2": _GPT,
     "gpt_bigcode": _GPT,
     "gpt_neox": Family(
@@ -291,6 +432,11 @@ FAMILIES: Mapping[str, Family] = {
         switches=_BIASED_ATTENTION,
         names=Names(own={"mlp.gate": "block_sparse_moe.router", "mlp.": "block_sparse_moe."}),
     ),
+    "granitemoehybrid": Family(
+        recurrence="mamba2", kinds=(RECURRENT,), names=_GRANITE,
+        switches={**_BIASED_ATTENTION, **_MAMBA2_BIASES},
+    ),
+    "granitemoeshared": Family(switches=_BIASED_ATTENTION, names=_GRANITE),
     "helium": Family(
         switches={"attention_bias": (False, QKV), "mlp_bias": (False, NETWORK)}
     ),
@@ -309,11 +455,24 @@ FAMILIES: Mapping[str, Family] = {
     "jamba": Family(
         names=Names(own={"mlp.gate": "feed_forward.router", "mlp.": "feed_forward."}),
         switches={
-            "mamba_conv_bias": (True, (CONVOLUTION,)),
-            "mamba_proj_bias": (False, ("in_proj", "out_proj")),
+            "mamba_conv_bias": (True, (CONVOLUTION,)), "mamba_proj_bias": (False, PROJECTIONS),
         },
+        recurrence="mamba",
     ),
     "kimi_k2": _DEEPSEEK,
+    "kimi_linear": replace(
+        _DEEPSEEK, recurrence="kimi", kinds=(RECURRENT,), switches={},
+        names=Names(
+            own={
+                **_SHARED.own, "self_attn.f_a_proj": "self_attn.forget_gate.f_a_proj",
+                "self_attn.f_b_proj": "self_attn.forget_gate.f_b_proj",
+            },
+            older={"forget_gate.": "", ".mlp.": ".block_sparse_moe."},
+        ),
+        ignored=("mla_use_nope", "use_grouped_topk"),
+    ),
+    "lfm2": _LFM2,
+    "lfm2_moe": replace(_LFM2, inner_share=1),
     "llama": _LLAMA,
     "llama4_text": Family(
         full_every=4, shared_experts=1,
@@ -330,6 +489,21 @@ FAMILIES: Mapping[str, Family] = {
             "num_experts_per_tok": 1, "attention_chunk_size": 8192,
         },
     ),
+    "mamba": _MAMBA,
+    "mamba2": replace(_MAMBA, is_tied=False, recurrence="mamba2"),
+    "minimax": _MINIMAX,
+    "minimax_m2": Family(
+        query_norm="heads", names=_MIXTRAL, full_every=0,
+        switches={"use_qk_norm": (True, ())}, ignored=("qk_norm_type",),
+    ),
+    "minimax_text_01": _MINIMAX,
+    "mimo_v2_flash": Family(
+        switches={"attention_bias": (False, QKV)},
+        ignored=(
+            "swa_num_attention_heads", "swa_v_head_dim", "swa_rope_theta",
+            "add_swa_attention_sink_bias", "add_full_attention_sink_bias",
+        ),
+    ),
     "minicpm": Family(is_tied=True, switches=_BIASED_ATTENTION),
     "minicpm3": Family(is_tied=True, switches={**_BIASED_LATENT, "mlp_bias": (False, NETWORK)}),
     "ministral": Family(full_every=None),
@@ -338,9 +512,35 @@ FAMILIES: Mapping[str, Family] = {
     "mixtral": Family(full_every=0, names=_MIXTRAL),
     "mobilellm": Family(is_tied=True, switches=_BIASED),
     "nemotron": Family(is_gated=False, norms=4, last_norms=2, switches=_BIASED),
+    "nemotron_h": Family(
+        is_gated=False, norms=1, is_single=True, recurrence="mamba2",
+        switches={
+            "mlp_bias": (False, (*NETWORK, "fc1_latent_proj", "fc2_latent_proj")),
+            "use_bias": (False, PROJECTIONS),
+            "use_conv_bias": (True, (CONVOLUTION,)),
+        },
+        names=Names(
+            "model.layers", "model.embeddings", older={"model.": "backbone."},
+            own={
+                "mlp.shared_expert.": "mixer.shared_experts.", "mlp.": "mixer.",
+                "self_attn.": "mixer.", "mamba.": "mixer.",
+            },
+        ),
+        ignored=("mamba_hidden_act",),
+    ),
     "nemotron-nas": Family(switches=_BIASED),
     "olmo": Family(norms=0, last_norms=0, switches=_BIASED_ATTENTION),
     "olmo2": _OLMO2,
+    "olmo_hybrid": replace(
+        _OLMO2, recurrence="delta", kinds=(RECURRENT, RECURRENT, RECURRENT, ATTENDING),
+        names=Names(own={
+            "linear_attn.in_proj_qkv": "linear_attn.q_proj",
+            "linear_attn.in_proj_z": "linear_attn.g_proj",
+            "linear_attn.in_proj_b": "linear_attn.b_proj",
+            "linear_attn.in_proj_a": "linear_attn.a_proj",
+            "linear_attn.out_proj": "linear_attn.o_proj",
+        }),
+    ),
     "olmo3": replace(_OLMO2, full_every=4),
     "olmoe": _OLMO2,
     "opt": Family(
@@ -368,6 +568,11 @@ FAMILIES: Mapping[str, Family] = {
         }),
     ),
     "phi3": Family(full_every=0, names=Names(own={**_FUSED, **_HEADS})),
+    # Matrices of low rank for images and for sound are kept beside those of each layer.
+    "phi4mm": Family(
+        full_every=0, names=Names(own={**_FUSED, **_HEADS}),
+        adapters=("vision_lora", "speech_lora"),
+    ),
     "phimoe": Family(
         norms=4, last_norms=2, full_every=0,
         switches={**_BIASED_ATTENTION, "lm_head_bias": (False, (SCORES,))},
@@ -379,7 +584,39 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "qwen3": _QWEN3,
     "qwen3_moe": _QWEN3,
+    "qwen3_5_moe_text": _NEXT,
+    "qwen3_5_text": _NEXT,
+    "qwen3_next": replace(_NEXT, names=Names(own={
+        "linear_attn.in_proj_qkv": "linear_attn.in_proj_qkvz",
+        "linear_attn.in_proj_z": "linear_attn.in_proj_qkvz",
+        "linear_attn.in_proj_a": "linear_attn.in_proj_ba",
+        "linear_attn.in_proj_b": "linear_attn.in_proj_ba",
+    })),
+    "recurrent_gemma": Family(
+        is_tied=True, full_every=0, recurrence="gated linear", inner_share=1 / 2,
+        kinds=(RECURRENT, RECURRENT, ATTENDING),
+        biases=(
+            *OUT, *NETWORK, "linear_y", "linear_x", "linear_out", "input_gate", "recurrent_gate",
+        ),
+        switches={"attention_bias": (False, QKV)},
+        names=Names(own={
+            "self_attn.": "temporal_block.", "mlp.": "mlp_block.",
+            "temporal_block.rg_lru.input_gate": "temporal_block.rg_lru",
+            "temporal_block.rg_lru.recurrent_gate": "temporal_block.rg_lru",
+        }),
+    ),
     "roberta": _ROBERTA,
+    "rwkv6": Family(
+        is_gated=False, norms=4, first_norms=0, last_norms=2, recurrence="rwkv6",
+        kinds=(RECURRENT,), inner_default=3.5,
+        names=Names("rwkv.blocks", "rwkv.embeddings", "head", own={
+            "mlp.up_proj": "feed_forward.key", "mlp.down_proj": "feed_forward.value",
+        }),
+    ),
+    "rwkv7": Family(
+        is_gated=False, norms=4, last_norms=2, recurrence="rwkv7", kinds=(RECURRENT,),
+        names=Names(own={"mlp.up_proj": "ffn.key", "mlp.down_proj": "ffn.value"}),
+    ),
     "seed_oss": Family(switches={
         "attention_bias": (True, QKV), "attention_out_bias": (False, OUT),
         "mlp_bias": (False, NETWORK),
@@ -390,6 +627,7 @@ FAMILIES: Mapping[str, Family] = {
         switches={"qk_layernorm": (False, (QUERY_NORM,)), "use_qkv_bias": (False, QKV)},
         norms_by={"use_parallel_residual": {True: (2, 2)}},
     ),
+    "solar_open": Family(switches={"attention_bias": (False, QKV)}, names=_SHARED),
     "starcoder2": Family(
         is_gated=False, norms=4, last_norms=2, is_tied=True, full_every=0,
         switches={"use_bias": (True, ATTENTION + NETWORK)},
@@ -404,13 +642,34 @@ FAMILIES: Mapping[str, Family] = {
         last_norms=2, biases=OUT + NETWORK, switches={"qkv_bias": (True, QKV)},
     ),
     "yi": _LLAMA,
+    "zamba2": replace(
+        _MAMBA, recurrence="mamba2", biases=(CONVOLUTION,), switches={},
+        names=Names(own={
+            "self_attn.": "shared_transformer.self_attn.",
+            "mlp.": "shared_transformer.feed_forward.",
+            "mlp.gate_proj": "shared_transformer.feed_forward.gate_up_proj",
+            "mlp.up_proj": "shared_transformer.feed_forward.gate_up_proj",
+        }),
+        ignored=(
+            "hybrid_layer_ids", "use_conv_bias", "use_shared_mlp_adapter", "kv_channels",
+            "num_query_groups", "use_mem_rope", "use_mem_eff_path", "attention_hidden_size",
+        ),
+    ),
 }  # fmt: skip
 
 # Other names of the same, and the language models within models for images, too.
 ALIASES: Mapping[str, str] = {
-    "camembert": "roberta", "gemma3": "gemma3_text", "llama4": "llama4_text", "llava": "llama",
-    "llava_next": "llama", "mistral3": "mistral", "paligemma": "gemma",
-    "qwen2_5_vl": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen2_vl": "qwen2",
-    "qwen2_vl_text": "qwen2", "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe",
-    "qwen3_vl_moe_text": "qwen3_moe", "qwen3_vl_text": "qwen3", "xlm-roberta": "roberta",
+    "baichuan": "llama", "camembert": "roberta", "cwm": "llama", "flex_olmo": "olmo2",
+    "gemma3": "gemma3_text", "gemma3n": "gemma3n_text",
+    "gemma4": "gemma4_text", "glm4v": "glm4", "glm4v_moe": "glm4_moe",
+    "glm4v_moe_text": "glm4_moe", "glm4v_text": "glm4", "internlm": "internlm2",
+    "llama4": "llama4_text", "llava": "llama", "llava_next": "llama", "minimax_m1": "minimax",
+    "mistral3": "mistral", "mistral4": "deepseek_v3", "paligemma": "gemma",
+    "phi4_multimodal": "phi3", "qwen2_5_omni": "qwen2",
+    "qwen2_5_omni_text": "qwen2", "qwen2_5_vl": "qwen2", "qwen2_5_vl_text": "qwen2",
+    "qwen2_vl": "qwen2", "qwen2_vl_text": "qwen2", "qwen3_5": "qwen3_5_text",
+    "qwen3_5_moe": "qwen3_5_moe_text", "qwen3_omni_moe": "qwen3_moe",
+    "qwen3_omni_moe_text": "qwen3_moe", "qwen3_vl": "qwen3", "qwen3_vl_moe": "qwen3_moe",
+    "qwen3_vl_moe_text": "qwen3_moe", "qwen3_vl_text": "qwen3", "RefinedWeb": "falcon",
+    "RefinedWebModel": "falcon", "xlm-roberta": "roberta", "youtu": "deepseek_v3",
 }  # fmt: skip

@@ -18,7 +18,7 @@ from boundmark.datasets.file_format import FileFormat
 from boundmark.datasets.json_fields import Fields
 from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Outer, Recurrence
 from boundmark.datasets.layers.families import FAMILIES, Family
-from boundmark.datasets.layers.hf_blocks import TABLE_HINT
+from boundmark.datasets.layers.hf_blocks import SHARED_CACHE, TABLE_HINT
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, opened
@@ -98,6 +98,8 @@ _HARMLESS = re.compile(
     r"|expert_shared.*|(leading_dense|interleave_moe).*|.*softcap.*|.*_scale|use_parallel_residual"
     r"|tensor_data_layout|ssm\.time_step_rank|ssm\.dt_b_c_rms|embedding_length.*|classifier.*"
 )
+
+_STATE_BITS = 32
 
 PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE)
 
@@ -224,10 +226,7 @@ class _Reader:
             "attention.shared_kv_layers", low=0, high=self.count - 1, default=0
         )
         if self.reading:
-            self.notes.append(
-                f"the last {self.reading} layers read the cache of earlier ones; a copy of it, "
-                "where these are on another device, is not counted"
-            )
+            self.notes.append(SHARED_CACHE.format(self.reading))
         if coming:
             self.notes.append(
                 f"{coming} layers of multi-token prediction are not part of inference"
@@ -350,13 +349,12 @@ class _Reader:
                 fields.value(unused)
             # As llama.cpp does, both in float32 (`n_embd_r`, `n_embd_s` in src/llama-hparams.cpp):
             # what decides on a state passes through the convolution, too.
-            channels = inner + 2 * groups * state
             return Recurrence(
-                inner * state + channels * (conv - 1), 6 * inner * state + 2 * channels * conv, 32
+                inner * state, inner + 2 * groups * state, conv, window_bits=_STATE_BITS
             )
         if "shortconv.conv.weight" in own:
             taps = fields.integer("shortconv.l_cache", low=2, high=1024)
-            return Recurrence(self.width * (taps - 1), 2 * self.width * taps, 32)
+            return Recurrence(0, self.width, taps, window_bits=_STATE_BITS)
         if any(name.startswith("time_mix_") for name in own):
             raise InvalidInputError(
                 f"layer {at} has {min(one for one in own if one.startswith('time_mix_'))}, a "

@@ -10,13 +10,21 @@ from typing import Any
 from boundmark.datasets.json_fields import Fields, an_object
 from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Recurrence
 from boundmark.datasets.layers.families import (
-    CONVOLUTION,
+    ATTENDING,
+    BOTH,
+    CHUNKED,
     EXPERTS,
+    NETWORK_ONLY,
     QUERY_NORM,
+    RECURRENT,
+    SLIDING,
+    SPARSE,
+    WINDOWS,
     Family,
     Names,
 )
 from boundmark.datasets.layers.quantisation import EXPERT, LINEAR, Quantisation, read_quantisation
+from boundmark.datasets.layers.recurrences import MIXERS
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import MOST_LAYERS
 
@@ -30,15 +38,34 @@ ACTIVATION_FIELDS = (
     "hidden_act", "hidden_activation", "activation_function", "activation", "mlp_hidden_act",
     "hidden_activation_function", "act_fn", "ffn_act_fn",
 )  # fmt: skip
+# Of dimensions within a network.
+INNER = (
+    "intermediate_size", "block_ff_dim", "ffn_dim", "n_inner", "ffn_hidden_size", "hidden_dim",
+)  # fmt: skip
 ACTIVATIONS = frozenset((
     "gelu", "gelu_10", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_python",
     "gelu_python_tanh", "gelu_pytorch_tanh", "hardswish", "laplace", "leaky_relu", "linear",
-    "mish", "quick_gelu", "relu", "relu2", "relu6", "sigmoid", "silu", "swish", "tanh",
+    "mish", "quick_gelu", "relu", "relu2", "relu6", "sigmoid", "silu", "sqrelu", "swish", "tanh",
 ))  # fmt: skip
+
+# What lists and patterns call the layers; those with a window by the field with its size.
+KINDS = {
+    "full_attention": ATTENDING, "attention": ATTENDING, "indexed_attention": ATTENDING,
+    "*": ATTENDING, "sliding_attention": SLIDING, "chunked_attention": CHUNKED,
+    "linear_attention": RECURRENT,
+    "mamba": RECURRENT, "M": RECURRENT, "conv": RECURRENT, "recurrent": RECURRENT,
+    "hybrid": BOTH, "mlp": NETWORK_ONLY, "-": NETWORK_ONLY, "moe": SPARSE, "E": SPARSE,
+}  # fmt: skip
 
 TABLE_HINT = (
     "a table of layers (.csv) with a row for each layer and the columns "
     "layer,weights,held,output,flops,bytes, which docs/files.md describes"
+)
+
+
+SHARED_CACHE = (
+    "the last {} layers read the cache of earlier ones; a copy of it, where these are on another "
+    "device, is not counted"
 )
 
 
@@ -56,6 +83,8 @@ class BlockReader:
     ) -> None:
         self.fields, self.family, self.kind, self.whole = fields, family, kind, whole
         self.notes: list[str] = []
+        # Of models whose layers all have experts, or no network, these say nothing.
+        fields.skip(*family.ignored, *INNER, "intermediate_size_mlp")
         self.is_nested = is_nested
         self.names = self._names()
         self.biased = set(family.biases)
@@ -67,20 +96,32 @@ class BlockReader:
         self.element = ELEMENT_BYTES[self.dtype]
         self.width = self.size("hidden_size", "n_embd", "n_embed", "d_model", "dim")
         self.layers = self.size(
-            "num_hidden_layers", "n_layer", "num_layers", "n_layers", high=MOST_LAYERS - 2
+            "num_hidden_layers", "n_layer", "num_layers", "n_layers", high=MOST_LAYERS - 2,
+            # Today's class of Nemotron-H counts its list.
+            default=len(fields.texts("layers_block_type")) or None,
+        )  # fmt: skip
+        self.kinds = self._kinds()
+        recurs = RECURRENT in self.kinds or BOTH in self.kinds
+        self.heads = self.size(
+            "num_attention_heads", "n_head", "num_heads", "n_heads", default=1 if recurs else None
         )
-        self.heads = self.size("num_attention_heads", "n_head", "num_heads", "n_heads")
         self.head = self.size(
-            "head_dim", "attention_head_dim", default=max(1, self.width // self.heads)
+            "head_dim",
+            "attention_head_dim",
+            "kv_channels",
+            default=max(1, self.width // self.heads),
         )
         self.shared = self._shared()
-        self.inner = self._inner()
         self.experts = self.size(
             "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts",
             low=0, high=MOST_EXPERTS, default=0,
         )  # fmt: skip
-        self.active = self._active() if self.experts else 0
         self.windows = self._windows()
+        self.streams = self.size("altup_num_inputs", high=1024, default=1)
+        self.inputs = self.layers * self.size("hidden_size_per_layer_input", low=0, default=0)
+        self.reading = self.size("num_kv_shared_layers", low=0, high=self.layers - 1, default=0)
+        if self.reading:
+            self.notes.append(SHARED_CACHE.format(self.reading))
         if self.quantised:
             self.quantised.check(self.layers)
 
@@ -130,7 +171,8 @@ class BlockReader:
         if known and self.is_nested and not any(map(self.fields.has, names)):
             value = self.family.defaults[known]
             if value is not None:
-                self.notes.append(f"{known} is left out; {value:,} is taken, as {self.kind} has it")
+                note = f"{known} is left out; {value:,} is taken, as {self.kind} has it"
+                self.notes += [note] if note not in self.notes else []
                 return value
         return self.fields.integer(*names, low=low, high=high, default=default)
 
@@ -159,8 +201,15 @@ class BlockReader:
         if self.fields.has("multi_query") and not self.fields.flag("new_decoder_architecture"):
             self.fields.skip("num_kv_heads", "n_head_kv", "num_key_value_heads")
             return 1 if self.fields.flag("multi_query") else self.heads
+        if not self.fields.flag("multi_query_attention", default=True):
+            return self.heads
         shared = self.size(
-            "num_key_value_heads", "num_kv_heads", "n_head_kv", default=self.heads, high=self.heads
+            "num_key_value_heads",
+            "num_kv_heads",
+            "n_head_kv",
+            "multi_query_group_num",
+            default=self.heads,
+            high=self.heads,
         )
         if self.heads % shared:
             raise InvalidInputError(
@@ -168,48 +217,127 @@ class BlockReader:
             )
         return shared
 
-    def _inner(self) -> int:
-        names = ("intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size", "hidden_dim")
+    def _inner(self, at: int) -> int:
+        """Return the dimensions within a layer's network, or within its experts."""
         if self.kind == "llama4_text":
             # The dense layers' own; that of experts is another field.
             return self.size("intermediate_size_mlp")
-        if self.fields.has("block_configs"):
-            self.fields.skip("intermediate_size")
-            return 0
         is_old = not self.family.is_gated and self.family.has_cache
-        return self.size(*names, default=4 * self.width if is_old else None)
+        if self.fields.flag("use_double_wide_mlp") and at >= self.layers - self.reading:
+            return 2 * self._of_layer(at, *INNER)
+        inner = self._of_layer(
+            at, *INNER, default=int(self.family.inner_default * self.width) if is_old else None
+        )
+        if self.fields.flag("block_auto_adjust_ff_dim", default=self.family.inner_share != 1):
+            share = self.fields.number("block_ffn_dim_multiplier", low=0.001, high=1e3, default=1)
+            step = self.size("block_multiple_of", default=1)
+            return -(-int(share * int(self.family.inner_share * inner)) // step) * step
+        return inner
 
-    def _active(self) -> int:
-        """Return how many experts a token meets."""
-        return self._alike(
-            "num_experts_per_tok", "experts_per_token", "num_experts_per_token", "moe_k",
-            "moe_topk", "top_k_experts", low=1, high=self.experts,
-            default=1 if self.experts == 1 else None,
-        )  # fmt: skip
-
-    def _alike(self, *names: str, low: int, high: int, default: int | None) -> int:
-        """Return a dimension, which may be a list with the same for each layer."""
+    def _of_layer(
+        self, at: int, *names: str, low: int = 1, high: int = MOST, default: int | None = None
+    ) -> int:
+        """Return a dimension, which may be a list with one for each layer."""
         value = self.fields.value(*names)
-        if isinstance(value, list) and len(value) == self.layers and len(set(map(str, value))) == 1:
-            name = next(filter(self.fields.has, names))
-            return Fields({name: value[0]}).integer(name, low=low, high=high)
-        return self.size(*names, low=low, high=high, default=default)
+        if not isinstance(value, list):
+            return self.size(*names, low=low, high=high, default=default)
+        name = next(filter(self.fields.has, names))
+        self._check_entries(name, value)
+        return Fields({name: value[at]}).integer(name, low=low, high=high)
+
+    def _kinds(self) -> Sequence[str]:
+        """Return what each layer has, by any of the lists and patterns that exist."""
+        fields, count, own = self.fields, self.layers, self.family.kinds
+        if self.family.recurrence:
+            # Where a list says it, too, these are not asked.
+            fields.skip("full_attention_interval", "full_attn_idxs", "attn_layer_indices")
+        for name in ("layer_types", "layers_block_type", "hybrid_override_pattern", "block_types"):
+            if not fields.has(name):
+                continue
+            is_text = isinstance(fields.document[name], str)
+            listed = tuple(fields.text(name)) if is_text else fields.texts(name)
+            if name == "block_types":
+                listed = tuple(listed[at % len(listed)] for at in range(count)) if listed else ()
+            if listed:
+                return self._listed(name, listed)
+        chosen: Sequence[int] | None = None
+        if fields.has("attn_type_list"):
+            types = fields.integers("attn_type_list", low=0, high=1)
+            self._check_entries("attn_type_list", types)
+            chosen = [at for at, one in enumerate(types) if one]
+        elif self.family.recurrence:
+            inside = fields.object("linear_attn_config") or {}
+            if inside:
+                whole = Fields(inside, "linear_attn_config.").integers(
+                    "full_attn_layers", low=1, high=count
+                )
+                chosen = [at - 1 for at in whole]
+            for name in ("full_attn_idxs", "attn_layer_indices"):
+                if fields.has(name):
+                    chosen = fields.integers(name, low=0, high=count - 1)
+            if fields.has("full_attention_interval"):
+                every = self.size("full_attention_interval")
+                chosen = range(every - 1, count, every)
+            if fields.has("attn_layer_period"):
+                period = self.size("attn_layer_period")
+                offset = self.size("attn_layer_offset", low=0, default=0)
+                chosen = range(offset % period, count, period)
+        if chosen is None:
+            return [own[at % len(own)] for at in range(count)]
+        if not self.family.recurrence and len(set(chosen)) < count:
+            raise InvalidInputError(
+                f"attn_type_list has layers without attention, which {quoted(self.kind)} has not; "
+                f"expected 1 for each, or {TABLE_HINT}."
+            )
+        full = set(chosen)
+        return [ATTENDING if at in full else RECURRENT for at in range(count)]
+
+    def _listed(self, name: str, listed: Sequence[str]) -> Sequence[str]:
+        """Return the kinds that a list calls by names, or a pattern by letters."""
+        recurring = () if self.family.recurrence else (RECURRENT, BOTH)
+        single = () if self.family.is_single else (NETWORK_ONLY, SPARSE)
+        known = {one: kind for one, kind in KINDS.items() if kind not in (*recurring, *single)}
+        for one in listed:
+            if one not in known:
+                raise InvalidInputError(
+                    f"{name} has {quoted(one)}; expected {', '.join(known)}, or {TABLE_HINT}."
+                )
+            if known[one] in WINDOWS and not self.fields.has(known[one]):
+                raise InvalidInputError(
+                    f"{name} has {quoted(one)}, and the size of its window is missing; "
+                    f"expected {known[one]}."
+                )
+        self._check_entries(name, listed)
+        return [known[one] for one in listed]
+
+    def _check_entries(self, name: str, listed: Sequence[Any]) -> None:
+        if len(listed) != self.layers:
+            raise InvalidInputError(
+                f"{name} has {len(listed)} entries; expected one for each of {self.layers} layers."
+            )
 
     def _windows(self) -> Sequence[int]:
         """Return the window of each layer, 0 for none."""
         fields, count = self.fields, self.layers
-        size = self.size("sliding_window", low=0, default=0)
+        size = self.size("sliding_window", "attention_window_size", low=0, default=0)
         chunk = self.size("attention_chunk_size", low=0, default=0)
         is_used = fields.flag("use_sliding_window", default=self.family.window_default)
         after = fields.integer("max_window_layers", low=0, high=MOST, default=0)
         pattern = fields.value("sliding_window_pattern", "_sliding_window_pattern")
-        types = fields.texts("layer_types")
         sees_all = fields.integers("no_rope_layers", low=0, high=1)
-        if types:
-            return self._typed(types, size, chunk)
+        if fields.has("layer_types"):
+            sizes = {SLIDING: size, CHUNKED: chunk}
+            return [sizes.get(kind, 0) for kind in self.kinds]
+        pattern_of_kinds = fields.integers("hybrid_layer_pattern", low=0, high=1)
+        if pattern_of_kinds:
+            self._check_entries("hybrid_layer_pattern", pattern_of_kinds)
+            return [size if one else 0 for one in pattern_of_kinds]
         if sees_all and chunk:
             return [chunk if one else 0 for one in sees_all]
         size = size or chunk
+        # A window as long as all positions is none.
+        longest = fields.value("max_position_embeddings")
+        is_used &= not (type(longest) is int and 0 < longest <= size)
         if not size or not is_used:
             return [0] * count
         if isinstance(pattern, str) and pattern and set(pattern) <= {"L", "G"}:
@@ -229,28 +357,6 @@ class BlockReader:
             )
             return [0] * count
         return [0 if every and (at + 1) % every == 0 else size for at in range(count)]
-
-    def _typed(self, types: Sequence[str], size: int, chunk: int) -> Sequence[int]:
-        known = {
-            "full_attention": 0, "attention": 0, "sliding_attention": size,
-            "chunked_attention": chunk,
-        }  # fmt: skip
-        for one in types:
-            if one not in known:
-                raise InvalidInputError(
-                    f"layer_types has {quoted(one)}; expected {', '.join(known)}, or {TABLE_HINT}."
-                )
-            if one in ("sliding_attention", "chunked_attention") and not known[one]:
-                raise InvalidInputError(
-                    f"layer_types has {quoted(one)}, and the size of its window is missing; "
-                    "expected sliding_window or attention_chunk_size."
-                )
-        if len(types) != self.layers:
-            raise InvalidInputError(
-                f"layer_types has {len(types)} entries; expected one for each of {self.layers} "
-                "layers."
-            )
-        return [known[one] for one in types]
 
     def stored(self, module: str, role: str, inputs: int, outputs: int, copies: int = 1) -> int:
         """Return the bytes of a matrix, or of those of all experts."""
@@ -272,12 +378,66 @@ class BlockReader:
 
     def block(self, at: int) -> Block:
         """Return a layer."""
-        own = self._own_blocks()
-        if own is not None:
-            return self._own_block(at, own[at])
-        mixer, projections, vectors = self._mixer(at)
-        network, lanes = self._network(at)
-        return self._made(at, mixer, projections, network, lanes, vectors)
+        listed = self._own_blocks()
+        if listed is not None:
+            return self._own_block(at, listed[at])
+        kind = self.kinds[at]
+        mixer: Attention | Recurrence | None = None
+        beside: Recurrence | None = None
+        projections: list[Matrix] = []
+        network: list[Matrix] = []
+        vectors = lanes = 0
+        if kind in (RECURRENT, BOTH):
+            beside, projections, vectors = self._recurrence(at)
+            mixer = beside
+        if kind in (ATTENDING, BOTH, *WINDOWS):
+            is_latent = self.fields.has("kv_lora_rank")
+            attention, more, own = (
+                self._latent(at) if is_latent else self._attention(at, self.shared)
+            )
+            mixer = replace(attention, beside=beside)
+            projections, vectors = [*projections, *more], vectors + own
+        if not self.family.is_single or kind in (BOTH, NETWORK_ONLY, SPARSE):
+            network, lanes = self._network(at)
+        besides, own = self._besides(at)
+        vectors += own + self._adapters((*projections, *network))
+        network = [*besides, *network]
+        block = self._made(at, mixer, projections, network, lanes, vectors)
+        return self._shared_block(block, at) if self._is_shared(at) else block
+
+    def _is_shared(self, at: int) -> bool:
+        """Whether attention and network of a layer are those of a block that several have."""
+        return self.kinds[at] == BOTH and self.family.is_single
+
+    def _shared_block(self, block: Block, at: int) -> Block:
+        """Return a block whose attention and network earlier ones have, too, as in Zamba-2."""
+        width, rank = self.width, self.size("adapter_rank", default=128)
+        having = [index for index, kind in enumerate(self.kinds) if kind == BOTH]
+        number, apart = having.index(at), self.size("num_mem_blocks", high=1024, default=1)
+        shared = [one for one in block.matrices if one.name.startswith("shared_transformer.")]
+        # Normalised are both inputs of attention, and that of the network.
+        common = sum(one.parameters for one in shared) + 3 * width
+        size = sum(one.size for one in shared) + 3 * width * self.element
+        own, inner = "shared_transformer.", 2 * self._inner(at)
+        adapted = {f"{own}feed_forward.gate_up_proj_adapter_list.{number}": (width, inner)}
+        if self.fields.flag("use_shared_attention_adapter"):
+            adapted |= {
+                f"{own}self_attn.linear_{one}_adapter_list.{number}": (2 * width, 2 * width)
+                for one in "qkv"
+            }
+        ranked = [
+            self._matrix(at, f"{name}.{part}", *sizes)
+            for name, (read, written) in adapted.items()
+            for part, sizes in enumerate(((read, rank), (rank, written)))
+        ]
+        ranked.append(self._matrix(at, "linear", width, width))
+        return replace(
+            block, projections=(*ranked, *block.projections),
+            vectors=block.vectors + 3 * width,
+            vector_size=block.vector_size + 3 * width * self.element,
+            like=having[number - apart] if number >= apart else -1,
+            common=common, common_size=size,
+        )  # fmt: skip
 
     def _made(
         self, at: int, mixer: Attention | Recurrence | None, projections: Sequence[Matrix],
@@ -285,39 +445,98 @@ class BlockReader:
     ) -> Block:  # fmt: skip
         vectors += self.norms * self.width + self.learnt
         vectors += sum(one.biases for one in (*projections, *network))
+        carried = self.streams * self.width + self.inputs // self.layers * (self.layers - 1 - at)
         return Block(
             f"{self.names.blocks}.{at}", self.width, mixer, tuple(projections), tuple(network),
-            lanes, vectors, vectors * self.element,
+            lanes, vectors, vectors * self.element, carried,
         )  # fmt: skip
 
-    def _mixer(self, at: int) -> tuple[Attention | Recurrence, list[Matrix], int]:
-        """Return attention or a recurrence, its matrices, and its vectors' parameters."""
-        fields = self.fields
-        if fields.has("attn_layer_period"):
-            period = self.size("attn_layer_period")
-            offset = self.size("attn_layer_offset", low=0)
-            if at % period != offset % period:
-                return self._mamba(at)
-        if fields.has("kv_lora_rank"):
-            return self._latent(at)
-        return self._attention(at, self.shared)
+    def _recurrence(self, at: int) -> tuple[Recurrence, list[Matrix], int]:
+        """Return a recurrence, its matrices, and its vectors' parameters."""
+        made = MIXERS[self.family.recurrence](self, at)
+        said = self.fields.text("mamba_ssm_cache_dtype", "mamba_ssm_dtype", default="float32")
+        if said not in ELEMENT_BYTES:
+            raise InvalidInputError(
+                f"mamba_ssm_dtype is {quoted(said)}; expected one of {', '.join(ELEMENT_BYTES)}."
+            )
+        kept = replace(made.kept, bits=8 * ELEMENT_BYTES[said], window_bits=8 * self.element)
+        inside = "mamba_decoder." if self._is_shared(at) else ""
+        matrices = [
+            self._matrix(at, f"{inside}{name}", *sizes) for name, sizes in made.matrices.items()
+        ]
+        return kept, matrices, made.vectors
 
     def _attention(self, at: int, shared: int) -> tuple[Attention, list[Matrix], int]:
-        head, own = self.head, "self_attn"
+        own, shared = "self_attn", self._override(at, "num_key_value_heads", self.heads, shared)
+        if self.heads % shared:
+            raise InvalidInputError(
+                f"layer {at} has {shared} heads of keys; expected a divisor of the {self.heads} "
+                "heads."
+            )
+        head = self._override(at, "head_dim", MOST, self.head)
+        value = self.size("v_head_dim", default=head)
         lengths = {"head": 2 * head, "head+bias": 4 * head, "heads": head * (self.heads + shared)}
         can_leave = any(QUERY_NORM in own for _, own in self.family.switches.values())
         if can_leave and QUERY_NORM not in self.biased:
             lengths = {}
         mixer = Attention(
-            self.heads, shared, head, head, self.windows[at], is_causal=self.family.is_causal
+            self.heads, shared, head, value, self.windows[at], is_causal=self.family.is_causal
         )
+        queries = self.heads * head * (1 + self.family.gates_queries)
+        # Blocks that several layers share read the embedding, too.
+        wide = self.width * (1 + self._is_shared(at))
         matrices = [
-            self._matrix(at, f"{own}.q_proj", self.width, self.heads * head),
-            self._matrix(at, f"{own}.k_proj", self.width, shared * head, parts=shared),
-            self._matrix(at, f"{own}.v_proj", self.width, shared * head, parts=shared),
-            self._matrix(at, f"{own}.o_proj", self.heads * head, self.width),
+            self._matrix(at, f"{own}.q_proj", wide, queries),
+            self._matrix(at, f"{own}.k_proj", wide, shared * head, parts=shared),
+            self._matrix(at, f"{own}.v_proj", wide, shared * value, parts=shared),
+            self._matrix(at, f"{own}.o_proj", self.heads * value, self.width),
         ]
-        return mixer, matrices, lengths.get(self.family.query_norm, 0)
+        if self.fields.flag("attention_k_eq_v") and not self.windows[at]:
+            # Values are keys, though not normalised alike.
+            del matrices[2]
+        vectors = lengths.get(self.family.query_norm, 0)
+        if at >= self.layers - self.reading:
+            mixer, vectors = replace(mixer, has_own_cache=False), vectors // 2
+            matrices = [matrices[0], matrices[-1]]
+        return mixer, matrices, vectors
+
+    def _override(self, at: int, name: str, high: int, usual: int) -> int:
+        """Return a layer's own dimension, by its window or in today's classes' table."""
+        counted = "num_" * name.startswith("num_")
+        own = f"{counted}global_{name.removeprefix(counted)}"
+        own = f"swa_{name}" if self.windows[at] else own
+        usual = self.size(own, high=high, default=self.family.own_heads.get(own, usual))
+        layers = self.fields.objects("per_layer_config")
+        layer = next((layers[key] for key in (f"{at:02}", str(at)) if key in layers), {})
+        return Fields(layer, f"per_layer_config.{at}.").integer(
+            name, low=1, high=high, default=usual
+        )
+
+    def _adapters(self, matrices: Sequence[Matrix]) -> int:
+        """Return the parameters of low-rank matrices beside others, fused where these are."""
+        total = 0
+        for name in self.family.adapters:
+            document = self.fields.object(name)
+            rank = Fields(document, f"{name}.").integer("r", low=0, high=MOST) if document else 0
+            outputs = sum(one.outputs for one in matrices)
+            total += rank * (outputs + sum({one.name: one.inputs for one in matrices}.values()))
+        return total
+
+    def _besides(self, at: int) -> tuple[list[Matrix], int]:
+        """Return matrices and vectors of Gemma-3n: several streams, and an input of each layer."""
+        width, many = self.width, self.streams
+        each = self.size("hidden_size_per_layer_input", low=0, default=0)
+        rank = self.size("laurel_rank", low=0, default=0)
+        sizes = {
+            "per_layer_input_gate": (width, each), "per_layer_projection": (each, width),
+            "laurel.linear_left": (width, rank), "laurel.linear_right": (rank, width),
+            "altup.modality_router": (width, many), "altup.prediction_coefs": (many, many * many),
+            "altup.correction_coefs": (many, many),
+        }  # fmt: skip
+        # Behind the layer's own input and the low rank; of the router, and of a stream's scale.
+        vectors = width * ((each > 0) + (rank > 0) + 2 * (many > 1))
+        found = [self._matrix(at, name, *one) for name, one in sizes.items() if min(one)]
+        return [one for one in found if many > 1 or "altup" not in one.name], vectors
 
     def _latent(self, at: int) -> tuple[Attention, list[Matrix], int]:
         own, width, heads = "self_attn", self.width, self.heads
@@ -344,39 +563,37 @@ class BlockReader:
             heads, heads, plain + rotary, value, self.windows[at],
             latent=Latent(rank, rotary, plain, value),
         )  # fmt: skip
-        return mixer, matrices, queries + rank
-
-    def _mamba(self, at: int) -> tuple[Recurrence, list[Matrix], int]:
-        """Return a Mamba layer ([MAMBA24], Section 3.4), as Jamba has them."""
-        inner = self.size("mamba_expand", high=64, default=2) * self.width
-        state = self.size("mamba_d_state", default=16)
-        window = self.size("mamba_d_conv", default=4)
-        rank = self.fields.value("mamba_dt_rank")
-        if type(rank) is not int or not 0 < rank < MOST:
-            rank = -(-self.width // 16)
-        matrices = [
-            self._matrix(at, "mamba.in_proj", self.width, 2 * inner),
-            self._matrix(at, "mamba.x_proj", inner, rank + 2 * state),
-            self._matrix(at, "mamba.dt_proj", rank, inner),
-            self._matrix(at, "mamba.out_proj", inner, self.width),
+        chosen = self.size("index_topk", low=0, default=0)
+        if not chosen:
+            return mixer, matrices, queries + rank
+        many, deep = self.size("index_n_heads"), self.size("index_head_dim")
+        index = [
+            self._matrix(at, f"{own}.indexer.wq_b", queries or width, many * deep),
+            self._matrix(at, f"{own}.indexer.wk", width, deep, parts=1),
+            self._matrix(at, f"{own}.indexer.weights_proj", width, many),
         ]
-        vectors = inner * (window + state + 2) + rank + 2 * state
-        vectors += inner * (CONVOLUTION in self.biased)
-        # An exponential, a product and a sum for each number of the state; and a convolution.
-        mixer = Recurrence(inner * (state + window - 1), inner * (6 * state + 2 * window))
-        return mixer, matrices, vectors
+        mixer = replace(mixer, chosen=chosen, index_heads=many, index_head=deep)
+        return mixer, [*index, *matrices], queries + rank + 2 * deep
 
     def _network(self, at: int) -> tuple[list[Matrix], int]:
         """Return the matrices of a layer's feed-forward network, and its dimensions within."""
         own, width = "mlp", self.width
         if self.experts < 2 or not self._has_experts(at):
-            return self._feed_forward(at, own, self.inner), self.inner
-        active, each = self.active, self._expert_size(at)
+            alone = self.size("shared_intermediate_size", low=0, default=0)
+            own, inner = (f"{own}.shared_expert", alone) if alone else (own, self._inner(at))
+            return self._feed_forward(at, own, inner), inner
+        active, each = self._active(at), self._expert_size(at)
         matrices = [self._matrix(at, f"{own}.gate", width, self.experts, parts=1)]
         # Routers stay at full bits.
         matrices = [replace(one, size=one.parameters * self.element) for one in matrices]
-        matrices += self._feed_forward(at, f"{own}.experts.0", each, self.experts, active)
-        common = self._common(each)
+        latent = self.size("moe_latent_size", low=0, default=0)
+        if latent:
+            matrices.append(self._matrix(at, f"{own}.fc1_latent_proj", width, latent, parts=1))
+            matrices.append(self._matrix(at, f"{own}.fc2_latent_proj", latent, width, parts=1))
+        matrices += self._feed_forward(
+            at, f"{own}.experts.0", each, self.experts, active, latent or width
+        )
+        common = self._common(at, each)
         if common:
             matrices += self._feed_forward(at, f"{own}.shared_expert", common)
         if common and self.family.has_gated_shared:
@@ -384,48 +601,54 @@ class BlockReader:
         return matrices, active * each + common
 
     def _feed_forward(
-        self, at: int, own: str, inner: int, copies: int = 1, active: int = 1
+        self, at: int, own: str, inner: int, copies: int = 1, active: int = 1, width: int = 0
     ) -> list[Matrix]:
+        width = width or self.width
         names = ("gate_proj", "up_proj") if self.family.is_gated else ("up_proj",)
         return [
-            *(
-                self._matrix(at, f"{own}.{name}", self.width, inner, copies, active)
-                for name in names
-            ),
-            self._matrix(at, f"{own}.down_proj", inner, self.width, copies, active),
+            *(self._matrix(at, f"{own}.{name}", width, inner, copies, active) for name in names),
+            self._matrix(at, f"{own}.down_proj", inner, width, copies, active),
         ]
 
     def _expert_size(self, at: int) -> int:
-        value = self.fields.value("moe_intermediate_size")
-        if isinstance(value, list) and len(value) == self.layers:
-            value = value[at]
-            if type(value) is int and 0 < value < MOST:
-                return value
         if self.kind == "llama4_text":
             return self.size("intermediate_size")
-        return self.size("moe_intermediate_size", default=self.inner)
+        own = self.fields.has("moe_intermediate_size")
+        return self._of_layer(at, "moe_intermediate_size") if own else self._inner(at)
 
-    def _common(self, each: int) -> int:
-        """Return the dimensions within the experts that all tokens meet."""
-        alone = self.size("shared_expert_intermediate_size", low=0, default=0)
-        count = self._alike(
-            "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert",
-            low=0, high=MOST_EXPERTS, default=self.family.shared_experts,
+    def _active(self, at: int) -> int:
+        """Return how many experts a token meets."""
+        return self._of_layer(
+            at, "num_experts_per_tok", "experts_per_token", "num_experts_per_token", "moe_k",
+            "moe_topk", "top_k_experts", low=1, high=self.experts,
         )  # fmt: skip
-        return alone or count * each
+
+    def _common(self, at: int, each: int) -> int:
+        """Return the dimensions within the experts that all tokens meet."""
+        alone = self.size(
+            "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+            "shared_intermediate_size", low=0, default=0,
+        )  # fmt: skip
+        count = self._of_layer(
+            at, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
+            "num_shared_expert", low=0, high=MOST_EXPERTS, default=self.family.shared_experts,
+        )  # fmt: skip
+        # Of Gemma-4, all tokens meet a network of its own beside the experts.
+        beside = self._inner(at) if self.fields.flag("enable_moe_block") else 0
+        return alone or beside or count * each
 
     def _has_experts(self, at: int) -> bool:
         """Whether a layer has experts instead of one network, by any of the rules that exist."""
         fields = self.fields
-        rules = [at >= self.size("first_k_dense_replace", low=0, default=0)]
+        if self.kinds[at] in (NETWORK_ONLY, SPARSE):
+            return self.kinds[at] == SPARSE
+        rules = [at >= self.size("first_k_dense_replace", "num_dense_layers", low=0, default=0)]
+        types = fields.texts("mlp_layer_types")
+        rules.append(not types or types[at % len(types)] == "sparse")
         frequency = fields.value("moe_layer_freq")
         if isinstance(frequency, list):
             flags = fields.integers("moe_layer_freq", low=0, high=1)
-            if len(flags) != self.layers:
-                raise InvalidInputError(
-                    f"moe_layer_freq has {len(flags)} entries; expected one for each of "
-                    f"{self.layers} layers."
-                )
+            self._check_entries("moe_layer_freq", flags)
             rules.append(bool(flags[at]))
         else:
             rules.append(at % self.size("moe_layer_freq", default=1) == 0)

@@ -12,6 +12,7 @@ format is that of https://github.com/huggingface/safetensors: eight bytes with t
 header, which has type, shape and place of each tensor. Nothing behind it is read.
 """
 
+import difflib
 import re
 import struct
 from collections import Counter
@@ -33,7 +34,7 @@ from boundmark.datasets.layers.hf_blocks import (
     BlockReader,
 )
 from boundmark.datasets.layers.quantisation import SCORES
-from boundmark.datasets.layers.transformer import Transformer
+from boundmark.datasets.layers.transformer import USUAL_CONTEXT, Transformer
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, opened
 from boundmark.problems.json_documents import json_object
@@ -53,8 +54,8 @@ _HARMLESS = re.compile(
     r"|use_(cache|return_dict|mamba_kernels|associative_scan|mambapy|routing_bias)"
     r"|rope.*|rotary.*|.*rope_(theta|scaling|freq|dim|type|interleave|parameters)|partial_rotary.*"
     r"|original_max_position_embeddings|max_position_embeddings|max_seq(uence)?_len(gth)?|seq_length"
-    r"|n_positions|n_ctx|no_rope_layer.*|.*softcap.*|.*_multiplier|.*scal(e|ar|ing|e_.*)|logits_.*"
-    r"|norm_.*|topk_.*|n_group|router_.*|scoring_func|aux_loss_alpha|seq_aux|ep_size|moe_norm_min"
+    r"|n_positions|n_ctx|no_rope_layer.*|.*softcap.*|.*_multipliers?|.*scal(e|ar|ing|e_.*)|logits_.*|linear_(a_log|allow|dt).*"
+    r"|norm_.*|topk_.*|indexer_rope.*|n_group|num_expert_group|model_max_length|router_.*|scoring_func|aux_loss_alpha|seq_aux|ep_size|moe_norm_min"
     r"|moe_(renormalize|use_aux_free|capacity|aux.*|z_loss.*|gate.*|router.*|group.*|device.*)"
     r"|attn_(temperature_tuning|config|logit.*|scale)|floor_scale|for_llm_compressor|swiglu_.*"
     r"|layer_norm.*|layernorm.*|norm_type|rms_norm.*|add_(cross_attention|swish.*)|is_(enc|dec).*"
@@ -68,7 +69,8 @@ _HARMLESS = re.compile(
     r"|alibi|apply_res.*|layerdrop|scale_.*|reorder_.*|attention_softmax.*|clip_qkv"
     r"|mup_.*|dim_model_base|cache_implementation|routed_scaling_factor"
     r"|tokenizer_class|head_dim_total|qk_head_dim|zero_.*|log.*_interval"
-    r"|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
+    r"|(mamba_)?chunk_size|altup_.*|activation_sparsity.*|normalization_function|time_step_.*|residual_in_fp32|rescale_.*"
+    r"|mtp_.*|use_mtp|final_.*|pooler_.*|encoder_stride|num_key_value_groups|tie_.*"
 )  # fmt: skip
 
 # Fields that change what a block has, beside its matrices; each family has those of its own.
@@ -146,7 +148,12 @@ class UnknownFamily(LayerModel):
         return self.read("").layers(workload)
 
 
-FORMAT = FileFormat("Hugging Face configuration", (".json",), load, is_one)
+FORMAT = FileFormat(
+    "Hugging Face configuration", (".json",), load, is_one,
+    families={
+        name: tuple(sorted(one for one, own in ALIASES.items() if own == name)) for name in FAMILIES
+    },
+)  # fmt: skip
 
 
 def _inner(document: Mapping[str, Any]) -> tuple[Fields, str, str]:
@@ -156,11 +163,13 @@ def _inner(document: Mapping[str, Any]) -> tuple[Fields, str, str]:
     inner = next((document[name] for name in _INNER if isinstance(document.get(name), dict)), None)
     if inner is None or kind == T5:
         return outer, kind, kind
+    around = [document]
     if isinstance(inner.get("text_config"), dict):
-        inner = inner["text_config"]
+        around, inner = [document, inner], inner["text_config"]
     # What both may say is said outside.
     shared = ("quantization_config", "torch_dtype", "dtype", "tie_word_embeddings", _TOWER)
-    merged = {**{k: document[k] for k in shared if document.get(k) is not None}, **inner}
+    said = {k: one[k] for one in around for k in shared if one.get(k) is not None}
+    merged = {**said, **inner}
     fields = Fields(merged)
     # Some write the family with the language model, some leave it to the whole.
     text_kind = fields.text("model_type", default=kind)
@@ -176,14 +185,25 @@ def transformer(document: Mapping[str, Any], family: str = "") -> Transformer:
     """
     fields, kind, whole = _inner(document)
     if family and not _family(family):
+        near = difflib.get_close_matches(family, _KNOWN, n=1, cutoff=0)[0]
         raise InvalidInputError(
-            f"family is {quoted(family)}; expected one of {', '.join(sorted(_KNOWN))}."
+            f"family is {quoted(family)}; expected one that `boundmark datasets families` lists, "
+            f"such as {near}."
         )
     is_nested = fields.document is not document
-    model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
+    try:
+        model = _read(fields, family or kind, whole, is_nested, is_guess=bool(family))
+    except InvalidInputError as error:
+        message = str(error.args[0])
+        if TABLE_HINT not in message:
+            raise
+        raise InvalidInputError(message + _table(fields)) from error
     if not is_nested:
         return model
-    others = [name for name in document if name.endswith("_config") and name not in _INNER]
+    # An omni model's thinker may hear, too.
+    inner = (document[one] for one in _INNER if isinstance(document.get(one), dict))
+    within: Mapping[str, Any] = next(inner, {})
+    others = [one for one in (*document, *within) if one.endswith("_config") and one not in _INNER]
     others = [name for name in others if name not in (_TOWER, "quantization_config")]
     notes = [f"of {quoted(whole)}, the language model is read"]
     if others:
@@ -207,9 +227,8 @@ def _read(
         model, notes = _t5(fields), ["encoder and decoder are one chain; both see `context` tokens"]
     elif found is None:
         raise InvalidInputError(
-            f"expected {TABLE_HINT}: model_type is {quoted(kind)}, and what its layers have is "
-            "not known. If you know that it is the same as in a family that is, name that one "
-            f"with --family: one of {', '.join(sorted(_KNOWN))}."
+            f"model_type is {quoted(kind)}, and what its layers have is not known here; "
+            f"{_nearest(fields, kind, whole, is_nested)} Otherwise expected {TABLE_HINT}."
         )
     else:
         reader = _ModelReader(
@@ -231,6 +250,68 @@ def _read(
     return replace(model, kind=whole, notes=(*notes, *model.notes))
 
 
+# Families whose reading of an unknown configuration is tried, by how alike the names are.
+_TRIED = 8
+
+
+def _nearest(fields: Fields, kind: str, whole: str, is_nested: bool) -> str:
+    """Return what to do if an unknown family is one that is known: the nearest that can be read."""
+    near = difflib.get_close_matches(kind, FAMILIES, n=_TRIED, cutoff=0.7)
+    for name in dict.fromkeys((*near, "llama", "qwen3_moe", "deepseek_v3")):
+        try:
+            _read(Fields(fields.document), name, whole, is_nested, is_guess=True)
+        except InvalidInputError:
+            continue
+        return f"if it is the same as in {name}, the nearest that has its fields: --family {name}."
+    return "no family that `boundmark datasets families` lists has its fields."
+
+
+def _table(fields: Fields) -> str:
+    """Return a table of layers to begin with: a dense Llama of this model's size, in ten lines."""
+    given = {}
+    for name, others in _SIZES.items():
+        value = next((fields.document[one] for one in (name, *others) if fields.has(one)), 0)
+        given[name] = value if type(value) is int and 0 < value < MOST else 0
+    width, count, words = (
+        given[name] for name in ("hidden_size", "num_hidden_layers", "vocab_size")
+    )
+    if not width or not 0 < count <= MOST_LAYERS - 2:
+        return ""
+    heads = given["num_attention_heads"] or max(1, width // 128)
+    keys = (given["num_key_value_heads"] or heads) * (given["head_dim"] or max(1, width // heads))
+    parameters = 2 * width * (width + keys) + 3 * width * (given["intermediate_size"] or 4 * width)
+    groups = min(count, _GROUPS)
+    rows = ["layer,weights,held,output,flops,bytes", _row("embed", words * width, 0, width, 0)]
+    for at in range(groups):
+        first, last = count * at // groups, count * (at + 1) // groups - 1
+        each = last - first + 1
+        name = f"block{first}" if each == 1 else f"block{first}-{last}"
+        rows.append(_row(name, each * parameters, each * 2 * keys, width, each * parameters))
+    rows.append(_row("head", words * width, 0, 0, words * width))
+    return (
+        f"\nBegin with this one, of a dense Llama of its {count:,} layers in 16 bits, for "
+        f"{USUAL_CONTEXT:,} tokens, and put in what it really has:\n" + "\n".join(rows)
+    )
+
+
+# Rows of an example between the header with the embedding, and the scores.
+_GROUPS = 7
+
+_SIZES: Mapping[str, tuple[str, ...]] = {
+    "hidden_size": ("n_embd", "n_embed", "d_model", "dim"), "vocab_size": (), "head_dim": (),
+    "num_hidden_layers": ("n_layer", "num_layers", "n_layers"),
+    "num_attention_heads": ("n_head", "num_heads", "n_heads"), "num_key_value_heads": (),
+    "intermediate_size": ("ffn_dim", "n_inner", "ffn_hidden_size", "hidden_dim"),
+}  # fmt: skip
+
+
+def _row(name: str, parameters: int, cached: int, width: int, met: int) -> str:
+    """Return a row of a table of layers: numbers in 16 bits."""
+    weights, held = 2 * parameters, 2 * USUAL_CONTEXT * cached
+    moved = (weights if met else 2 * width) + held
+    return f"{name},{weights},{held},{2 * width},{2 * met},{moved}"
+
+
 def _is_nothing(value: Any) -> bool:
     """Whether a field that is not used says that there is nothing."""
     return value is None or value is False or value in (0, "", [], {})
@@ -242,7 +323,9 @@ class _ModelReader(BlockReader):
     def model(self) -> Transformer:
         """Return the model."""
         fields = self.fields
-        words = self.size("vocab_size", low=0 if self.kind == "vit" else 1, default=0)
+        words = self.size(
+            "padded_vocab_size", "vocab_size", low=0 if self.kind == "vit" else 1, default=0
+        )
         if not words and self.kind != "vit":
             raise InvalidInputError("vocab_size is missing; expected an integer from 1.")
         tied = fields.flag("tie_word_embeddings", default=self.family.is_tied)
@@ -254,6 +337,9 @@ class _ModelReader(BlockReader):
                 f"{coming} layer{'s' * (coming > 1)} of multi-token prediction "
                 f"{'are' if coming > 1 else 'is'} part of training only"
             )
+        for name in ("num_mtp_modules", "mtp_num_hidden_layers", "num_mtp_layers"):
+            if fields.integer(name, low=0, high=64, default=0):
+                self.notes.append(f"multi-token prediction, {name}, is left out")
         first, last, context = self._outer(words, tied)
         bits = self.quantised.cache_bits if self.quantised else 0
         return Transformer(
@@ -297,6 +383,13 @@ class _ModelReader(BlockReader):
             )
         size = self.stored(self.names.scores, SCORES, width, scores)
         tower = self._tower(width)
+        if self.inputs:
+            # Of each layer's own input: rows of words, a matrix, and a normalisation of each.
+            words = self.size("vocab_size_per_layer_input", default=words)
+            first += (words + width) * self.inputs + self.inputs // self.layers
+        # One stream becomes several, and they one again.
+        first += (self.streams - 1) * width * width
+        last_vectors += (self.streams - 1) * width * width
         start = Outer(self.names.embedding, 0, first + tower, (first + tower) * self.element)
         if tied:
             size = scores * width * self.element
@@ -393,7 +486,7 @@ MOST_FILES = 10_000
 
 _LAYER = re.compile(r"(?:^|.*?\.)(?:layers|layer|h|block|blocks)\.(\d{1,6})\.(.*)")
 _OF_EMBEDDING = re.compile(
-    r"(^|.*\.)(embed_tokens|embed_in|wte|wpe|embed_positions|shared|.*embeddings)\b.*"
+    r"(^|.*\.)(embed_tokens(_per_layer)?|embed_in|wte|wpe|embed_positions|shared|.*embeddings)\b.*"
 )
 _OF_TOWER = re.compile(r"(^|.*\.)(vis(ion|ual)|multi_modal_projector|mm_projector|image_).*")
 

@@ -97,12 +97,12 @@ def _seconds(
         or not isinstance(mixer, Attention)
         or mixer.latent
         or mixer.is_crossed
+        or mixer.beside
         or not mixer.is_causal
     ):
         raise InvalidInputError(
-            f"costs are 'measured', and layer {part.name!r} has experts, a latent space, or "
-            "attends "
-            "to all tokens; expected dense blocks, or roofline."
+            f"costs are 'measured', and layer {part.name!r} has experts, a latent space, a "
+            "recurrence, or attends to all tokens; expected dense blocks, or roofline."
         )
     rows = _attention_row(part.name, mixer, workload, context)
     name = workload.phase

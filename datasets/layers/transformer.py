@@ -132,14 +132,15 @@ class Transformer(LayerModel):
         parts: tuple[Outer | Block, ...] = (*ends, *blocks)
         read = sum(round(_read(one.parameters, one.size, workload)) for one in parts)
         shared = _read(self.last.multiplied, self.last.matrix_size, workload) * self.is_tied
-        far = 2**40
-        mixers = [one.mixer for one in blocks if one.mixer is not None and one.mixer.has_own_cache]
+        again = [one for one in self.blocks if one.like >= 0]
+        outer -= sum(one.common for one in again)
+        shared += sum(_read(one.common, one.common_size, workload) for one in again)
+        far, bits = 2**32, self._bits(workload)
         grown = fixed = 0.0
-        for mixer in mixers:
-            bits = self._bits(mixer, workload)
-            more = mixer.cached(far, 1) - mixer.cached(far - 1, 1)
-            grown += more * bits / 8
-            fixed += 0 if more else mixer.cached(far, 1) * bits / 8
+        for mixer in (one.mixer for one in blocks if one.mixer is not None):
+            more = mixer.cached(far, 1, bits) - mixer.cached(far - 1, 1, bits)
+            grown += more
+            fixed += mixer.cached(far, 1, bits) - far * more
         return Totals(
             parameters=outer + sum(block.parameters for block in blocks),
             active=outer + sum(block.active_parameters for block in blocks),
@@ -151,9 +152,9 @@ class Transformer(LayerModel):
     def _predicting(self, workload: Workload) -> tuple[Block, ...]:
         return self.predicting if workload.phase == TRAINING else ()
 
-    def _bits(self, mixer: Attention | Recurrence, workload: Workload) -> int:
-        """Return the bits of a number in a layer's cache."""
-        return mixer.bits or workload.cache_bits or self.cache_bits or CACHE_BITS
+    def _bits(self, workload: Workload) -> int:
+        """Return the bits of a number in attention's cache."""
+        return workload.cache_bits or self.cache_bits or CACHE_BITS
 
     def usual_workload(self) -> Workload:
         """Return one sequence of 4,096 tokens: decoded, or a prompt if the model is no decoder."""
@@ -180,13 +181,13 @@ class Transformer(LayerModel):
         having: Counter[str] = Counter()
         for block in self.blocks:
             mixer = block.mixer
-            if isinstance(mixer, Recurrence):
+            if isinstance(mixer, Recurrence) or (mixer and mixer.beside):
                 having["with a recurrence"] += 1
-            elif mixer is None:
+            if mixer is None:
                 having["without attention"] += 1
-            elif mixer.window:
+            elif isinstance(mixer, Attention) and mixer.window:
                 having[f"with a window of {mixer.window:,} tokens"] += 1
-            elif mixer.latent:
+            elif isinstance(mixer, Attention) and mixer.latent:
                 having["with a latent cache"] += 1
             experts = next((one for one in block.network if one.copies > 1), None)
             if experts:
@@ -221,12 +222,17 @@ class Transformer(LayerModel):
         return tuple(found)
 
     def tied(self, workload: Workload) -> tuple[tuple[int, int, int], ...]:
-        """Return embedding and scores if they share parameters."""
+        """Return embedding and scores, and blocks, that share parameters."""
+        blocks = tuple(
+            (one.like + 1, at, _kept(one.common, one.common_size, workload))
+            for at, one in enumerate(self.blocks, 1)
+            if one.like >= 0
+        )
         if not self.is_tied:
-            return ()
+            return blocks
         last = len(self.blocks) + sum(self.outer_in(workload)) - 1
         shared = _kept(self.last.multiplied, self.last.matrix_size, workload)
-        return ((0, last, shared),)
+        return ((0, last, shared), *blocks)
 
     def _scored(self, workload: Workload, tokens: int) -> int:
         """Return the number of tokens that are scored: only the last one of a prompt."""
@@ -308,12 +314,10 @@ class Transformer(LayerModel):
             operations.append(_product(block.projections, tokens, lanes, workload))
             reductions += ways * crossed
         if mixer is not None:
-            bits = self._bits(mixer, workload)
-            cached = mixer.cached(context, parallel) * bits / 8
-            is_decoding = workload.phase == DECODE
-            operations.append(mixer.operation(workload.batch, context, is_decoding, cached))
-            if workload.phase != TRAINING and self.has_cache and mixer.has_own_cache:
-                held = workload.batch * cached
+            bits, is_decoding = self._bits(workload), workload.phase == DECODE
+            operations.append(mixer.operation(workload.batch, context, is_decoding, parallel, bits))
+            if workload.phase != TRAINING and self.has_cache:
+                held = workload.batch * mixer.cached(context, parallel, bits)
         if block.network:
             lanes = parallel * block.width + block.lanes
             operations.append(_product(block.network, tokens, lanes, workload))
@@ -326,7 +330,7 @@ class Transformer(LayerModel):
             _kept(*block.kept(parallel), workload),
             math.ceil(held),
             # What a decoder hands on includes what its encoder has found.
-            ways * through * block.width * crossed,
+            ways * through * (block.carried or block.width) * crossed,
             round(_read(block.parameters, block.size, workload)),
             reductions=reductions,
             reduced=float(reductions * through * block.width),

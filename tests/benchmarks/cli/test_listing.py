@@ -83,6 +83,14 @@ def test_members(boundmark: Boundmark) -> None:
     assert "onnx-light/resnet50" in boundmark("datasets", "--members", "onnx-light").stdout
 
 
+def test_families_of_language_models(boundmark: Boundmark) -> None:
+    """Each with the names of others that are read as it."""
+    listed = boundmark("datasets", "families", "--json")
+    found = {row["family"]: row["also"] for row in json.loads(listed.stdout)}
+    assert found["falcon"] == "RefinedWeb, RefinedWebModel"
+    assert found["lfm2"] == ""
+
+
 def test_the_zoo_is_listed(boundmark: Boundmark) -> None:
     """Its graphs are for both problems about models."""
     listed = json.loads(boundmark("datasets", "--json").stdout)

@@ -152,8 +152,8 @@ def test_jamba_keeps_states_and_few_caches() -> None:
     kinds = [isinstance(block.mixer, Recurrence) for block in model.blocks]
     assert kinds.count(False) == 4
     near, far = (model.layers(Workload("decode", 1, context))[1].held for context in (10, 10**6))
-    # Numbers of a state of 16 and a convolution of 4, in 16 bits.
-    assert near == far == 2 * 8192 * (16 + 3)
+    # Numbers of a state of 16, in 32 bits, and three of a convolution of 4, in 16.
+    assert near == far == 8192 * (4 * 16 + 2 * 3)
 
 
 def test_phases() -> None:
@@ -232,12 +232,14 @@ def test_families_that_are_not_known(tmp_path: Path) -> None:
     model = load_file(path)
     assert model.describe() == {"family": "'brand_new', which is not known"}
     beginning = (
-        r"config.json: expected a table of layers \(.csv\).*: model_type is 'brand_new', and"
+        r"config.json: model_type is 'brand_new', and what its layers have is not known here"
     )
     for refused in (lambda: model.read_as(""), lambda: model.layers(DECODE)):
-        with pytest.raises(InvalidInputError, match=f"{beginning}.*--family: one of apertus, ar"):
+        with pytest.raises(InvalidInputError, match=f"{beginning}; .*: --family llama. Oth"):
             refused()
-    with pytest.raises(InvalidInputError, match="family is 'gpt5'; expected one of apertus, arc"):
+    with pytest.raises(
+        InvalidInputError, match=r"family is 'gpt5'; expected one that .* lists, such as gptj"
+    ):
         model.read_as("gpt5")
     read = model.read_as("llama")
     assert isinstance(read, Transformer)
@@ -245,6 +247,39 @@ def test_families_that_are_not_known(tmp_path: Path) -> None:
     assert "model_type 'brand_new' is not known" in read.notes
     with pytest.raises(InvalidInputError, match=r"family is 'llama', and what .* is known; expect"):
         load_file(LLAMA).read_as("llama")
+
+
+def test_a_table_to_begin_with(tmp_path: Path) -> None:
+    """What is refused shows ten lines of its own dimensions, which can be solved."""
+    config = {
+        "model_type": "qwen9", "n_embd": 4096, "n_layer": 32, "n_head": 32, "vocab_size": 128256,
+        "num_key_value_heads": 8, "intermediate_size": 14336, "ssm_rank": 8,
+    }  # fmt: skip
+    with pytest.raises(
+        InvalidInputError, match=r"no family that .* lists has its fields"
+    ) as caught:
+        transformer(config)
+    lines = str(caught.value).splitlines()[2:]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines))
+    assert len(lines) == 10
+    assert lines[2].startswith("block0-3,")
+    layers = load_file(path).layers(Workload())
+    # The parameters of Llama-3-8B without normalisations, 2 bytes each, and its cache.
+    assert sum(layer.weights for layer in layers) == 2 * (8_030_261_248 - 65 * 4096)
+    assert sum(layer.held for layer in layers) == 4096 * 131072
+    with pytest.raises(InvalidInputError) as few:
+        transformer({**config, "n_layer": 2})
+    assert [line.split(",")[0] for line in str(few.value).splitlines()[2:]] == [
+        "layer", "embed", "block0", "block1", "head",
+    ]  # fmt: skip
+    for kind, field in (("llama", {"hidden_act": "swish9"}), ("qwen3", {"layer_types": ["x"]})):
+        with pytest.raises(InvalidInputError, match=r"(?s)^(hidden_act|layer_types) .*\nlayer,we"):
+            transformer({**config, "ssm_rank": 0, "model_type": kind, **field})
+    for broken in ({"n_embd": None}, {"n_layer": "many"}, {"n_layer": -1}, {"n_embd": [1]}):
+        with pytest.raises(InvalidInputError, match=r"xpected a table") as bare:
+            transformer({**config, **broken})
+        assert "\n" not in str(bare.value)
 
 
 def test_what_an_unknown_family_has_beside_a_known_one() -> None:
@@ -449,3 +484,213 @@ def test_layers_without_tensors(tmp_path: Path) -> None:
     written(tmp_path / "model.safetensors", tensors(range(1)))
     with pytest.raises(InvalidInputError, match="the files have no tensor of layer 1; expected"):
         load_file(tmp_path)
+
+
+SPARSE: dict[str, Any] = {
+    "model_type": "deepseek_v32", "hidden_size": 7168, "num_hidden_layers": 61,
+    "num_attention_heads": 128, "num_key_value_heads": 128, "intermediate_size": 18432,
+    "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1,
+    "num_experts_per_tok": 8, "first_k_dense_replace": 3, "moe_layer_freq": 1, "q_lora_rank": 1536,
+    "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+    "index_head_dim": 128, "index_n_heads": 64, "index_topk": 2048, "vocab_size": 129280,
+    "num_nextn_predict_layers": 1, "torch_dtype": "bfloat16",
+}  # fmt: skip
+GLM5 = {
+    **SPARSE, "model_type": "glm_moe_dsa", "hidden_size": 6144, "num_hidden_layers": 78,
+    "num_attention_heads": 64, "num_key_value_heads": 64, "intermediate_size": 12288,
+    "q_lora_rank": 2048, "qk_nope_head_dim": 192, "v_head_dim": 256, "index_n_heads": 32,
+    "vocab_size": 154880,
+}  # fmt: skip
+MINIMAX_M2 = {
+    "model_type": "minimax_m2", "attn_type_list": [1] * 62, "hidden_size": 3072,
+    "intermediate_size": 1536, "num_hidden_layers": 62, "num_attention_heads": 48,
+    "num_key_value_heads": 8, "head_dim": 128, "num_local_experts": 256, "num_experts_per_tok": 8,
+    "shared_intermediate_size": 0, "use_qk_norm": True, "qk_norm_type": "per_layer",
+    "num_mtp_modules": 3, "mtp_transformer_layers": 1, "use_mtp": True, "vocab_size": 200064,
+    "torch_dtype": "bfloat16",
+}  # fmt: skip
+GEMMA3N = {
+    "model_type": "gemma3n", "audio_config": {"hidden_size": 1536}, "torch_dtype": "bfloat16",
+    "vision_config": {"model_type": "gemma3n_vision", "hidden_size": 2048},
+    "text_config": {
+        "model_type": "gemma3n_text", "hidden_size": 2048, "intermediate_size": [16384] * 35,
+        "num_hidden_layers": 35, "num_attention_heads": 8, "num_key_value_heads": 2,
+        "head_dim": 256, "num_kv_shared_layers": 15, "hidden_size_per_layer_input": 256,
+        "vocab_size_per_layer_input": 262144, "vocab_size": 262400, "laurel_rank": 64,
+        "altup_num_inputs": 4, "altup_coef_clip": 120.0, "sliding_window": 512,
+        "layer_types": (["sliding_attention"] * 4 + ["full_attention"]) * 7,
+        "activation_sparsity_pattern": [0.95] * 10 + [0.0] * 25,
+    },
+}  # fmt: skip
+OMNI = {
+    "model_type": "qwen3_omni_moe", "talker_config": {"a": 1}, "code2wav_config": {"a": 1},
+    "thinker_config": {
+        "audio_config": {"d_model": 1280}, "dtype": "bfloat16",
+        "vision_config": {"depth": 27, "hidden_size": 1152, "intermediate_size": 4304},
+        "text_config": {
+            "model_type": "qwen3_omni_moe_text", "hidden_size": 2048, "num_hidden_layers": 48,
+            "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+            "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
+            "vocab_size": 152064,
+        },
+    },
+}  # fmt: skip
+OLD_FALCON = {
+    "model_type": "RefinedWebModel", "hidden_size": 4544, "multi_query": True, "n_head": 71,
+    "n_layer": 32, "bias": False, "parallel_attn": True, "alibi": False, "vocab_size": 65024,
+    "torch_dtype": "bfloat16",
+}  # fmt: skip
+BLOOM = {
+    "model_type": "bloom", "n_embed": 4096, "n_layer": 30, "num_attention_heads": 32,
+    "vocab_size": 250880, "torch_dtype": "float16",
+}  # fmt: skip
+CHATGLM = {
+    "model_type": "chatglm", "hidden_size": 4096, "num_layers": 40, "ffn_hidden_size": 13696,
+    "num_attention_heads": 32, "multi_query_attention": True, "multi_query_group_num": 2,
+    "padded_vocab_size": 151552, "kv_channels": 128, "add_qkv_bias": True,
+    "add_bias_linear": False, "torch_dtype": "bfloat16",
+}  # fmt: skip
+MIMO = {
+    "model_type": "mimo_v2_flash", "hidden_size": 4096, "num_hidden_layers": 48,
+    "num_attention_heads": 64, "num_key_value_heads": 4, "head_dim": 192, "v_head_dim": 128,
+    "swa_num_key_value_heads": 8, "sliding_window": 128, "intermediate_size": 16384,
+    "hybrid_layer_pattern": [0, 1, 1, 1, 1, 0, *([1, 1, 1, 1, 1, 0] * 7)],
+    "moe_layer_freq": [0] + [1] * 47, "moe_intermediate_size": 2048, "n_routed_experts": 256,
+    "num_experts_per_tok": 8, "vocab_size": 152576, "torch_dtype": "bfloat16",
+}  # fmt: skip
+LING = {
+    "model_type": "bailing_moe_v2", "hidden_size": 4096, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+    "intermediate_size": 9216, "moe_intermediate_size": 1024, "num_experts": 256,
+    "num_experts_per_tok": 8, "num_shared_experts": 1, "first_k_dense_replace": 1,
+    "use_qk_norm": True, "vocab_size": 157184, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "billions", "cache", "state"),
+    [
+        (SPARSE, 671.9, 61 * 2 * (512 + 64 + 128), 0),
+        (GLM5, 744, 78 * 2 * (512 + 64 + 128), 0),
+        (MINIMAX_M2, 228.69, 62 * 2 * 2 * 1024, 0),
+        # Of 20 layers with a cache of their own, 4 see everything.
+        (GEMMA3N, 6.835, 4 * 2 * 2 * 512, 16 * 512 * 2 * 2 * 512),
+        (OMNI, 30.53 + 0.42, 48 * 2 * 2 * 512, 0),
+        # Files have the scores of words a second time: 7.217.
+        (OLD_FALCON, 6.922, 32 * 2 * 2 * 64, 0),
+        (BLOOM, 7.069, 30 * 2 * 2 * 4096, 0),
+        (CHATGLM, 9.4, 40 * 2 * 2 * 256, 0),
+        (MIMO, 308.8, 9 * 2 * 4 * (192 + 128), 39 * 128 * 2 * 8 * (192 + 128)),
+        (LING, 102.9, 32 * 2 * 2 * 512, 0),
+    ],
+)
+def test_published_models(config: dict[str, Any], billions: float, cache: int, state: int) -> None:
+    """Parameters within half a percent of what is published; bytes for a sequence by hand."""
+    totals = transformer(config).totals
+    assert totals.parameters / 1e9 == pytest.approx(billions, rel=0.005)
+    assert (totals.cache, totals.state) == (cache, state)
+
+
+def test_sparse_attention() -> None:
+    """An indexer reads a key of every token, and attention the tokens that it chooses."""
+    attention = [
+        transformer(SPARSE).layers(Workload("decode", 1, context))[1].operations[1]
+        for context in (2048, 100_000)
+    ]
+    through, latent, key = 2 * 2 * 128 * 192, 2 * 576, 2 * 128
+    assert [one.moved for one in attention] == [
+        2048 * (latent + key) + through, 2048 * latent + 100_000 * key + through,
+    ]  # fmt: skip
+    chosen = 4 * 2048 * 128 * 576
+    assert [one.flops for one in attention] == [
+        chosen + 2 * 64 * 128 * context for context in (2048, 100_000)
+    ]
+
+
+def test_what_passes_between_layers_of_several_streams() -> None:
+    """Gemma-3n: four streams, and what later layers read of their own."""
+    layers = transformer(GEMMA3N).layers(Workload("decode", 2, 10))
+    assert layers[1].output == 2 * 2 * (4 * 2048 + 34 * 256)
+    assert layers[35].output == 2 * 2 * 4 * 2048
+    # The last 15 have no cache of their own.
+    assert [layer.held > 0 for layer in layers] == [False] + [True] * 20 + [False] * 16
+
+
+def test_heads_of_layers_with_and_without_a_window() -> None:
+    """Gemma-4: other heads where there is no window, whose values are keys."""
+    config = {
+        **SMALL, "model_type": "gemma4_text", "num_hidden_layers": 4, "num_key_value_heads": 4,
+        "head_dim": 16, "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "sliding_window": 8, "global_head_dim": 32, "num_global_key_value_heads": 2,
+        "attention_k_eq_v": True, "num_kv_shared_layers": 2, "use_double_wide_mlp": True,
+        "hidden_size_per_layer_input": 0, "num_experts": None,
+    }  # fmt: skip
+    model = transformer(config)
+    assert [layer.held for layer in model.layers(DECODE)[1:5]] == [
+        8 * 2 * 2 * 4 * 16, 1024 * 2 * 2 * 2 * 32, 0, 0,
+    ]  # fmt: skip
+    norms = 4 * 64
+    assert [block.parameters for block in model.blocks] == [
+        4 * 64 * 4 * 16 + 3 * 64 * 128 + norms + 2 * 16,
+        64 * 32 * (4 + 2 + 4) + 3 * 64 * 128 + norms + 2 * 32,
+        2 * 64 * 4 * 16 + 3 * 64 * 256 + norms + 16,
+        2 * 64 * 4 * 32 + 3 * 64 * 256 + norms + 32,
+    ]
+    listed = {at: {"head_dim": 32, "num_key_value_heads": 2} for at in ("01", "03")}
+    today = {**config, "global_head_dim": 16, "num_global_key_value_heads": None}
+    assert transformer({**today, "per_layer_config": listed}).blocks == model.blocks
+    for field, value in (("num_global_key_value_heads", 3), ("global_head_dim", -1)):
+        with pytest.raises(InvalidInputError, match=r"heads of keys; expected|_dim is -1; expec"):
+            transformer({**config, field: value})
+
+
+def test_what_is_left_out_is_said() -> None:
+    """Prediction of several words, and towers that are not read."""
+    assert "multi-token prediction, num_mtp_modules, is left out" in transformer(MINIMAX_M2).notes
+    said = "what talker_config, code2wav_config, audio_config describe is not counted"
+    assert said in transformer(OMNI).notes
+
+
+def test_matrices_of_low_rank_are_kept() -> None:
+    """Phi-4-multimodal: beside the fused ones of 32 layers, for images and for sound."""
+    config = {
+        "model_type": "phi4mm", "hidden_size": 3072, "num_hidden_layers": 32,
+        "num_attention_heads": 24, "num_key_value_heads": 8, "intermediate_size": 8192,
+        "vocab_size": 200064, "tie_word_embeddings": True, "sliding_window": 262144,
+        "max_position_embeddings": 131072, "embd_layer": {"a": 1}, "audio_processor": {"a": 1},
+        "torch_dtype": "bfloat16",
+    }  # fmt: skip
+    plain = transformer(config)
+    both = transformer({**config, "vision_lora": {"r": 256}, "speech_lora": {"r": 320}})
+    assert plain.totals.parameters / 1e9 == pytest.approx(3.836, rel=0.0005)
+    each = (3072 + 5120) + 2 * 3072 + (3072 + 16384) + (8192 + 3072)
+    assert both.totals.parameters - plain.totals.parameters == 32 * (256 + 320) * each
+    assert both.totals.size - plain.totals.size == 2 * 32 * (256 + 320) * each
+    assert plain.layers(DECODE)[1].operations == both.layers(DECODE)[1].operations
+    assert any("audio_processor, embd_layer" in note for note in both.notes)
+    with pytest.raises(InvalidInputError, match=r"vision_lora.r is missing; expected an integer"):
+        transformer({**config, "vision_lora": {"alpha": 1}})
+
+
+def test_lists_by_layer() -> None:
+    """Hunyuan: experts of each layer, as many as its lists say."""
+    config = {
+        **SMALL, "model_type": "hunyuan_v1_moe", "num_hidden_layers": 2, "num_experts": 8,
+        "moe_topk": [2, 4], "moe_intermediate_size": [32, 16], "num_shared_expert": [1, 0],
+    }  # fmt: skip
+    first, second = transformer(config).blocks
+    assert [(one.copies, one.active, one.outputs) for one in first.network[1:3]] == [(8, 2, 32)] * 2
+    assert [(one.copies, one.active, one.outputs) for one in second.network[1:3]] == [
+        (8, 4, 16), (8, 4, 16),
+    ]  # fmt: skip
+    assert (len(first.network), len(second.network)) == (7, 4)
+    for broken in ({"moe_topk": [2]}, {"moe_intermediate_size": [32, "x"]}, {"moe_topk": [2, 9]}):
+        with pytest.raises(InvalidInputError, match=f"^{next(iter(broken))} (has|is)"):
+            transformer({**config, **broken})
+
+
+def test_a_window_as_long_as_all_positions_is_none() -> None:
+    """Such as Phi-4-mini's of 262,144 tokens."""
+    given = {**SMALL, "model_type": "phi3", "sliding_window": 262144}
+    assert transformer({**given, "max_position_embeddings": 131072}).totals.state == 0
+    assert transformer({**given, "max_position_embeddings": 2**20}).totals.cache == 0

@@ -168,7 +168,8 @@ def test_a_family_that_is_not_known_is_told(tmp_path: Path) -> None:
     model.write_text(json.dumps(NEW))
     code, text = boundmark("solve", str(model), *OPTIONS, "--devices", "2xH100")
     assert code == 2
-    assert "new.json: expected a table of layers (.csv) with a row for each layer" in text
+    assert "new.json: model_type is 'brand_new', and what its layers have is not known" in text
+    assert "--family llama. Otherwise expected a table of layers (.csv)" in text
     code, text = boundmark("datasets", "show", str(model))
     assert code == 0
     assert "'brand_new', which is not known" in text
