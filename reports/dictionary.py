@@ -143,13 +143,7 @@ def all_columns() -> Iterator[ListedColumn]:
 
 
 def columns_of_file(path: Path) -> Iterator[ListedColumn]:
-    """Yield the columns of a Parquet file as its metadata describe them.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no Parquet file.
-    """
+    """Yield the columns of a Parquet file as its metadata describe them."""
     try:
         schema = pq.read_schema(path)
     except FileNotFoundError as error:
