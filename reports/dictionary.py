@@ -122,8 +122,8 @@ def all_columns() -> Iterator[ListedColumn]:
     for table, schema in STORED.items():
         where = f"{table}: {about(table)}"
         for field in schema:
-            known = column_of(table, field.name) or Column("", "", "")
-            yield ListedColumn(where, field.name, str(field.type), known.unit, known.meaning)
+            what = column_of(table, field.name) or Column("", "", "")
+            yield ListedColumn(where, field.name, str(field.type), what.unit, what.meaning)
     for problem, entries in {"": common(), **of_problems()}.items():
         for name, entry in entries["tables"].items():
             path = f"{problem}/{name}" if problem else name
@@ -138,8 +138,8 @@ def all_columns() -> Iterator[ListedColumn]:
                 if known is not None:
                     yield ListedColumn(where, column, known.type, known.unit, known.meaning)
         where = f"tables of {problem or 'all problems'}"
-        for column, what in entries["columns"].items():
-            yield ListedColumn(where, column, *what)
+        for column, entry in entries["columns"].items():
+            yield ListedColumn(where, column, *entry)
 
 
 def columns_of_file(path: Path) -> Iterator[ListedColumn]:
