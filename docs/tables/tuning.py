@@ -9,6 +9,7 @@ keeps the rows in tuning.csv, of which docs/true-costs.md has a table.
 
 import argparse
 import itertools
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,7 @@ def main() -> None:
             for seed in range(1, given.seeds + 1)
         ]
         rows.append(row_of(model.name, k, np.mean(runs, axis=0).tolist(), given))
+        print(rows[-1], file=sys.stderr, flush=True)
     made = pd.DataFrame(rows)
     print(table(made))
     if given.save:
