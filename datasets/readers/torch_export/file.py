@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from boundmark.datasets.readers.kernel_recognition import with_kernels
-from boundmark.datasets.readers.torch_export.graph_module import with_origins
+from boundmark.datasets.readers.torch_export.graph_module import DEEPEST, with_origins
 from boundmark.datasets.readers.torch_export.schema import (
     PLAIN,
     SEVERAL,
@@ -68,8 +68,8 @@ def load(path: Path, largest_program: int = 2**28) -> ComputationGraph:
     Raises
     ------
     InvalidInputError
-        If the file holds no program, or the program has control flow, sizes that depend on the
-        data, or writes into parts of a tensor.
+        If the file holds no program, or the program has sizes that depend on the data, or writes
+        into parts of a tensor.
     """
     with naming(path):
         return graph_of(content(path, largest_program))[0]
@@ -224,8 +224,9 @@ class _Reading:
         How views came about, by their numbers in `writes`.
     """
 
-    def __init__(self, graph: Mapping[str, Any]) -> None:
+    def __init__(self, graph: Mapping[str, Any], depth: int = 0) -> None:
         self.graph = without_regions(graph)
+        self.depth = depth
         self.types = object_in(self.graph, "tensor_values")
         self.sizes = object_in(self.graph, "sym_int_values")
         self.values: dict[str, StoredNode] = {}
@@ -276,16 +277,23 @@ class _Reading:
             # Arithmetic of sizes, and checks.
             return
         with naming(text):
-            named = [named_argument(one) for one in list_in(call, "inputs")]
-            if text.startswith("higher_order.") or any(kind == "as_graph" for _, kind, _ in named):
-                raise InvalidInputError("control flow is not supported; expected operators.")
+            # Arguments of control flow have no names.
+            named = [
+                (name or str(place), kind, value)
+                for place, (name, kind, value) in enumerate(
+                    map(named_argument, list_in(call, "inputs"))
+                )
+            ]
             packet = _packet(text)
             if self.is_functionalised and packet == "flatten":
                 packet = "view"
             reads = {name: list(names_of(kind, value)) for name, kind, value in named}
             read = [x for names in reads.values() for x in names if x is not None]
             wholes = self._wholes(read[0]) if read and is_write(packet) else []
-            given = [(name, self._argument(kind, value)) for name, kind, value in named]
+            given = [
+                (name, self._body(value) if kind == "as_graph" else self._argument(kind, value))
+                for name, kind, value in named
+            ]
             made = [x for names in written for x in names if x]
             how = "clone" if self._is_copy(packet, read, made) else packet
             changed = self.writes.read(how, reads, made)
@@ -434,6 +442,14 @@ class _Reading:
         if not check(value):
             raise InvalidInputError(f"{kind} is {quoted(value)}.")
         return value
+
+    def _body(self, value: Any) -> StoredNode:
+        """Return a node that stands for a graph, which control flow runs."""
+        if self.depth >= DEEPEST:
+            raise InvalidInputError(f"graphs are nested more than {DEEPEST} deep.")
+        graph = object_in(an_object(value), "graph")
+        nodes = _Reading(graph, self.depth + 1).nodes(_Signature({}, {}, {}))
+        return StoredNode("get_attr", text_in(value, "name"), meta={"graph": _Graph(nodes)})
 
     def _node(self, name: str) -> StoredNode:
         if name not in self.values:

@@ -2,7 +2,7 @@
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -80,6 +80,8 @@ class _Recorded:
         With numbers of tensors.
     unknown
         Types of those that the tables do not have.
+    controlled
+        How operators that stand for control flow are costed, by their names.
     """
 
     tensors: list[Tensor] = field(default_factory=list)
@@ -88,6 +90,7 @@ class _Recorded:
     arithmetic: dict[str, str] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
+    controlled: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, value: Any) -> int:
         dtype = str(value.dtype).removeprefix("torch.")
@@ -225,9 +228,7 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
         several = values[node.args[0]]
         return several[node.args[1]] if isinstance(several, tuple) else several
     if _is_higher_order(node):
-        raise InvalidInputError(
-            f"{node.target}: control flow is not supported; expected operators."
-        )
+        return _controlled(recorded, node, values, names)
     packet = _packet(node.target)
     result = node.meta.get("val")
     if packet in CHECKS or not _has_tensor(result):
@@ -258,6 +259,77 @@ def _call(recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_
         Operator(name, rule.op_type, count, reads_stored, tuple(written), attributes)
     )
     return value
+
+
+# Deeper control flow is refused.
+DEEPEST = 20
+
+
+def _controlled(
+    recorded: _Recorded, node: Any, values: Mapping[Any, Value], names: "_Names"
+) -> Value:
+    """Record control flow as one operator, as `readers.onnx.control_flow` does.
+
+    ``cond`` costs what its dearer branch does, ``while_loop`` one iteration with its condition. It
+    reads all that its bodies are given, weights of other branches included.
+    """
+    kind = str(node.target).rpartition(".")[2]
+    expected = {"cond": ("If", slice(1, 3)), "while_loop": ("Loop", slice(0, 2))}.get(kind)
+    if expected is None or names.depth >= DEEPEST:
+        raise InvalidInputError(
+            f"{node.target}: this control flow is not supported; expected operators, cond or "
+            f"while_loop, at most {DEEPEST} deep."
+        )
+    op_type, bodies = expected
+    if [getattr(one, "op", "") for one in node.args[bodies]] != ["get_attr"] * 2:
+        raise InvalidInputError(f"{node.target} does not name two graphs; expected these.")
+    given = [number for one in node.args[bodies.stop :] for number in _numbers(one, values)]
+    found = [_body_flops(recorded, body, given, names) for body in node.args[bodies]]
+    flops, unknown, dtype = max(found)
+    how = "costed by its dearer branch"
+    if op_type == "Loop":
+        flops, unknown = (sum(one[at] for one in found) for at in (0, 1))
+        how = "costed by one iteration"
+    if unknown:
+        how += f", without the arithmetic of {unknown} unknown operator{'s' * (unknown > 1)} in it"
+    name = names.operator(node, op_type)
+    value, written = _results(recorded, name, node.meta.get("val"))
+    reads = (*_numbers(node.args[: bodies.start], values), *given)
+    recorded.operators.append(Operator(name, op_type, flops, reads, tuple(written), {}))
+    recorded.controlled[name] = how
+    if dtype:
+        recorded.arithmetic[name] = dtype
+    return value
+
+
+def _body_flops(
+    outer: _Recorded, body: Any, given: Sequence[int], names: "_Names"
+) -> tuple[int, int, str]:
+    """Return a body's operations, its number of unknown operators, and the type of most work."""
+    graph = body.meta.get("graph")
+    if graph is None:
+        # Of a program in memory: bodies are modules of the one that calls them.
+        graph = operator.attrgetter(body.target)(body.graph.owning_module).graph
+    recorded, inside = _Recorded(), _Names("", names.depth + 1)
+    values: dict[Any, Value] = {}
+    operands = iter(given)
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            if not isinstance(node.meta.get("val"), RecordedTensor):
+                values[node] = None
+                continue
+            number = values[node] = recorded.add(node.name, node.meta["val"])
+            if next(operands, LEFT_OUT) in outer.constants:
+                recorded.constants.add(number)
+        elif node.op == "call_function":
+            values[node] = _call(recorded, node, values, inside)
+    unknown = sum(one.op_type in recorded.unknown for one in recorded.operators)
+    most = max(recorded.operators, key=lambda one: one.flops, default=None)
+    dtype = ""
+    if most is not None:
+        first = (recorded.tensors[x].dtype for x in most.reads if x != LEFT_OUT)
+        dtype = recorded.arithmetic.get(most.name) or next(first, "")
+    return sum(one.flops for one in recorded.operators), unknown, dtype
 
 
 # What takes packed elements apart, and makes numbers of them; runtimes do it where they are read.
@@ -410,8 +482,10 @@ class _Names:
     Those of the backward pass are called like ``h.0.mlp.c_fc/grad/MatMul``.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, depth: int = 0) -> None:
         self.prefix = prefix
+        # Of control flow around the operators.
+        self.depth = depth
         self.taken: Counter[str] = Counter()
 
     def operator(self, node: Any, op_type: str) -> str:
@@ -473,8 +547,22 @@ def _without_unneeded(recorded: _Recorded, outputs: Iterable[int]) -> Computatio
         parameters=frozenset(numbers[x] for x in recorded.constants if x in numbers),
         results=tuple(dict.fromkeys(numbers[x] for x in returned if x in numbers)),
         dtype=main_dtype(operators, tensors, inside),
-        notes=_on_unknown([one.op_type for one in operators if one.op_type in recorded.unknown]),
+        notes=(
+            *_on_unknown([one.op_type for one in operators if one.op_type in recorded.unknown]),
+            *_on_control_flow([one.name for one in operators], recorded.controlled),
+        ),
     )
+
+
+def _on_control_flow(names: Sequence[str], controlled: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note on each way in which operators that stand for control flow are costed."""
+    ways: dict[str, list[str]] = {}
+    for name in names:
+        if name in controlled:
+            ways.setdefault(controlled[name], []).append(name)
+    for how, own in ways.items():
+        more = f" and {len(own) - 1} more" if len(own) > 1 else ""
+        yield f"control flow {quoted(own[0])}{more} is one operator, {how}"
 
 
 def _on_unknown(op_types: Sequence[str]) -> tuple[str, ...]:

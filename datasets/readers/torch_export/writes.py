@@ -46,6 +46,11 @@ class _Target:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def namespace(self) -> str:
+        """What stands before the first dot, as torch's own targets have it."""
+        return self.text.partition(".")[0]
+
 
 def target_of(text: str, packet: str, arguments: Sequence[str]) -> Any:
     """Return what a node calls: an operator's name, its short name, and those of its arguments."""

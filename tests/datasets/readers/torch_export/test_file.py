@@ -411,6 +411,83 @@ def test_unknown_operators_are_costed_by_their_bytes(tmp_path: Path) -> None:
     assert operation_seconds(graph, ROUND_DEVICE).tolist() == pytest.approx([148e-9] * 3)
 
 
+def _body(graph: dict[str, Any]) -> dict[str, Any]:
+    """Return an argument that is a graph, that of a program without weights."""
+    return {"as_graph": {"name": "body", "graph": _graph(graph)}}
+
+
+def _linear(*more: dict[str, Any], made: str = "l") -> dict[str, Any]:
+    """Return the graph of a linear layer on what it is given, and of more calls."""
+    layer = call("aten.linear.default", {"input": "t", "weight": "w", "bias": "b"}, "l")
+    kinds = {"t": tensor(3, 8), "w": tensor(8, 8), "b": tensor(8)}
+    kinds |= {name: tensor(3, 8) for name in ("l", "r")}
+    return _body(torch_archives.program([layer, *more], kinds, ["t", "w", "b"], [made]))
+
+
+# Products, and sums with the bias.
+LINEAR = 2 * 3 * 8 * 8 + 3 * 8
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_branches_are_one_operator(tmp_path: Path, depth: int) -> None:
+    """It costs what the dearer one does, of branches in branches, too, and a note says so."""
+    relu = call("aten.relu.default", {"self": "l"}, "r")
+    operands = {"as_tensors": [{"name": name} for name in ("t", "w", "b")]}
+    dearer = _linear(relu, made="r")
+    if depth == 2:
+        inner = call(
+            "higher_order.cond", {"": "l", "1": _linear(), "2": dearer, "3": operands}, "r"
+        )
+        dearer = _linear(inner, made="r")
+    operands = {"as_tensors": [{"name": name} for name in ("x", "w0", "b0")]}
+    content = torch_archives.program(
+        [
+            call("aten.gt.Scalar", {"self": "x", "other": {"as_int": 0}}, "p"),
+            call("higher_order.cond", {"": "p", "1": _linear(), "2": dearer, "3": operands}, "y"),
+        ],
+        {"x": tensor(3, 8), "w0": tensor(8, 8), "b0": tensor(8), "y": tensor(3, 8)}
+        | {"p": tensor(3, 8, dtype=12)},
+        ["x"], ["y"], {"w0": "weight", "b0": "bias"},
+    )  # fmt: skip
+    graph = load_file(torch_archives.write(tmp_path, content))
+    assert graph.op_types == ("Greater", "If")
+    assert graph.flops.tolist() == [24, depth * LINEAR + 24]
+    assert graph.param_bytes.tolist() == [0, 4 * (64 + 8)]
+    assert graph.dtype == "float32"
+    assert graph.notes == ("control flow 'If' is one operator, costed by its dearer branch",)
+
+
+def test_loops_cost_one_iteration(tmp_path: Path) -> None:
+    """With the condition; one operator has several results."""
+    condition = torch_archives.program(
+        [call("aten.lt.Scalar", {"self": "i", "other": {"as_int": 5}}, "p")],
+        {"i": tensor(1), "p": tensor(1, dtype=12)},
+        ["i"], ["p"],
+    )  # fmt: skip
+    body = torch_archives.program(
+        [
+            call("aten.add.Tensor", {"self": "i", "other": {"as_int": 1}}, "j"),
+            call("aten.my_own.default", {"self": "t"}, "u"),
+        ],
+        {"i": tensor(1), "j": tensor(1), "t": tensor(3, 8), "u": tensor(3, 8)},
+        ["i", "t"], ["j", "u"],
+    )  # fmt: skip
+    carried = {"as_tensors": [{"name": "n"}, {"name": "x"}]}
+    given = {"": _body(condition), "1": _body(body), "2": carried, "3": {"as_tensors": []}}
+    content = torch_archives.program(
+        [call("higher_order.while_loop", given, "m", "y")],
+        {"n": tensor(1), "m": tensor(1), "x": tensor(3, 8), "y": tensor(3, 8)},
+        ["n", "x"], ["y"],
+    )  # fmt: skip
+    graph = load_file(torch_archives.write(tmp_path, content))
+    assert graph.op_types == ("Loop",)
+    assert graph.flops.tolist() == [2]
+    assert graph.notes == (
+        "control flow 'Loop' is one operator, costed by one iteration, without the arithmetic of "
+        "1 unknown operator in it",
+    )
+
+
 def test_unknown_operators_of_constants_are_constants(tmp_path: Path) -> None:
     """What no input decides, and what no output needs, is computed before, or never."""
     content = _written(
@@ -579,7 +656,11 @@ def _twice() -> bytes:
         ),
         (
             _changed(lambda x: _graph(x)["nodes"][1].update(target="torch.ops.higher_order.cond")),
-            "control flow is not supported",
+            "higher_order.cond does not name two graphs",
+        ),
+        (
+            _changed(lambda x: _graph(x)["nodes"][1].update(target="torch.ops.higher_order.map")),
+            "higher_order.map: this control flow is not supported",
         ),
         (
             _changed(
