@@ -288,7 +288,7 @@ def _controlled(
     flops, unknown, dtype = max(found)
     how = "costed by its dearer branch"
     if op_type == "Loop":
-        flops, unknown = (sum(one[at] for one in found) for at in (0, 1))
+        flops, unknown = sum(one[0] for one in found), sum(one[1] for one in found)
         how = "costed by one iteration"
     if unknown:
         how += f", without the arithmetic of {unknown} unknown operator{'s' * (unknown > 1)} in it"
