@@ -128,19 +128,25 @@ def stored() -> pd.DataFrame:
     return pd.read_csv(STORED)
 
 
+def excess(runs: pd.DataFrame) -> pd.Series:
+    """Return how far each partition is above the best of its cell, in percent."""
+    cell = runs.groupby(["machine", "mode", "model", "k"])
+    return 100 * (runs["real"] / cell["real"].transform("min") - 1)
+
+
 def table(runs: pd.DataFrame) -> list[str]:
     """Return a row for each machine, model and number of stages: milliseconds, and excess."""
     lines = []
-    for (machine, mode, model, k), own in runs.groupby(
-        ["machine", "mode", "model", "k"], sort=False
+    keys = ["machine", "mode", "model", "k"]
+    for (machine, mode, model, k), own in runs.assign(excess=excess(runs)).groupby(
+        keys, sort=False
     ):
         cell = own.set_index("costs")
-        best = cell["real"].min()
         tuned = cell.loc["tuned"]
-        excess = [f"{100 * (cell.loc[name, 'real'] / best - 1):.1f}" for name in COSTS]
+        above = [f"{cell.loc[name, 'excess']:.1f}" for name in COSTS]
         interval = f"{tuned['low'] / 1e6:.1f} to {tuned['high'] / 1e6:.1f}"
         shown = f"{tuned['real'] / 1e6:.1f}", interval, str(tuned["rounds"])
-        lines.append([f"{machine}, {mode}", str(model), str(k), *excess, *shown])
+        lines.append([f"{machine}, {mode}", str(model), str(k), *above, *shown])
     head = ["machine", "model", ">k", *COSTS, "tuned, ms", "five repeats", "rounds"]
     return markdown(head, lines, text_columns=2).splitlines()
 
