@@ -23,6 +23,8 @@ from boundmark.problems.layers.instance import (
     Stage,
     StageLoad,
 )
+from boundmark.problems.layers.measured_stages import EXPECTED as EXPECTED_STAGE_TIMES
+from boundmark.problems.layers.measured_stages import scaled_to_stages
 from boundmark.problems.layers.model import (
     AS_GIVEN,
     PHASES,
@@ -33,8 +35,6 @@ from boundmark.problems.layers.model import (
     Operation,
     Workload,
 )
-from boundmark.problems.layers.stage_times import EXPECTED as EXPECTED_STAGE_TIMES
-from boundmark.problems.layers.stage_times import scaled_to_stages
 from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, read_text, under_rules
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, TextParameter
 from boundmark.problems.problem import Problem, Row, SolutionTable
