@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, stdev
+from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -49,6 +49,9 @@ from boundmark.problems.pipeline.instance import in_pipeline_order, stage_costs,
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# How often partitions that may both be the best run again.
+MOST_TURNS = 3
 
 # Runs the stages of a partition, shape (n,): nanoseconds of each run, for each of the k stages.
 RunStages: TypeAlias = Callable[[IntArray], Sequence[Sequence[int]]]
@@ -222,6 +225,7 @@ def tune(
         for found in loop.rounds(rounds):
             on_round(found)
         ended = loop.ended or ended
+        loop.settle()
     except KeyboardInterrupt:
         if not loop.ran:
             raise
@@ -253,13 +257,20 @@ class _Loop:
         self._classes = graph.op_types
         sizes = (graph.flops, graph.read_bytes, graph.output_bytes, graph.param_bytes)
         self._kinds = list(zip(graph.op_types, *(one.tolist() for one in sizes), strict=True))
-        self._seen: list[list[StageObservation]] = []
+        self._runs: list[list[list[int]]] = []
         self.ran: list[TuningRound] = []
         self.ended = ""
 
     def work(self) -> np.ndarray:
         """Return the nanoseconds of operators by what has run, shape (n,)."""
-        return tuned_work(self._instance.graph.work, self._classes, self._kinds, self._seen)
+        seen = [
+            [
+                StageObservation(found.stages == at, median(one) if one else 0, standard_error(one))
+                for at, one in enumerate(runs)
+            ]
+            for found, runs in zip(self.ran, self._runs, strict=True)
+        ]
+        return tuned_work(self._instance.graph.work, self._classes, self._kinds, seen)
 
     def rounds(self, most: int) -> Iterator[TuningRound]:
         """Yield the first round and up to so many others."""
@@ -269,35 +280,51 @@ class _Loop:
             if any(np.array_equal(stages, one.stages) for one in self.ran):
                 self.ended = "the partition that is best on the tuned times has run"
                 return
-            graph, k = with_work(self._instance.graph, work), self._instance.k
-            predicted = stage_costs(graph, stages, k)
-            if self.ran and not self._is_promising(int(predicted.max())):
+            predicted = stage_costs(with_work(self._instance.graph, work), stages, self._instance.k)
+            if self.ran and predicted.max() >= min(max(one.real) for one in self.ran):
                 self.ended = "the next partition is expected to be no faster than the best so far"
                 return
-            transfers = predicted - stage_work(graph, stages, k)
-            runs = self._run(stages)
-            self._seen.append(
-                [
-                    StageObservation(stages == at, median(one) if one else 0.0, standard_error(one))
-                    for at, one in enumerate(runs)
-                ]
-            )
-            real = [round(one.nanoseconds) for one in self._seen[-1]] + transfers
-            found = TuningRound(
-                number,
-                stages,
-                tuple(predicted.tolist()),
-                tuple(real.tolist()),
-                self._seen[-1][int(real.argmax())].noise,
-                bound,
-            )
-            self.ran.append(found)
-            yield found
+            runs = self._timed(stages)
+            self._runs.append(runs)
+            self.ran.append(self._round(number, stages, tuple(predicted.tolist()), bound, runs))
+            yield self.ran[-1]
 
-    def _is_promising(self, predicted: int) -> bool:
-        """Whether a partition is expected to be faster than the best, beyond a standard error."""
-        best = min(self.ran, key=lambda one: max(one.real))
-        return predicted < max(best.real) * (1 - best.error)
+    def settle(self) -> None:
+        """Run the partitions again, in turns, that may be the best by the errors of their times."""
+        for _ in range(MOST_TURNS):
+            best = min(self.ran, key=lambda one: max(one.real))
+            least = max(best.real) * (1 + best.error)
+            close = [
+                at for at, one in enumerate(self.ran) if max(one.real) * (1 - one.error) <= least
+            ]
+            if len(close) < 2:
+                return
+            for at in close:
+                one = self.ran[at]
+                for runs, more in zip(self._runs[at], self._timed(one.stages), strict=True):
+                    runs += more
+                self.ran[at] = self._round(
+                    one.number, one.stages, one.predicted, one.bound, self._runs[at]
+                )
+
+    def _timed(self, stages: IntArray) -> list[list[int]]:
+        """Run stages, and return their times; none of those without operators."""
+        runs = [list(one) for one in self._run(stages)]
+        return runs + [[] for _ in range(self._instance.k - len(runs))]
+
+    def _round(
+        self,
+        number: int,
+        stages: IntArray,
+        predicted: tuple[int, ...],
+        bound: int,
+        runs: Sequence[Sequence[int]],
+    ) -> TuningRound:
+        graph, k = self._instance.graph, self._instance.k
+        transfers = stage_costs(graph, stages, k) - stage_work(graph, stages, k)
+        real = [round(median(one)) if one else 0 for one in runs] + transfers
+        error = standard_error(runs[int(real.argmax())])
+        return TuningRound(number, stages, predicted, tuple(real.tolist()), error, bound)
 
 
 def _base(device: str) -> str:
@@ -309,10 +336,14 @@ def _base(device: str) -> str:
 def standard_error(runs: Sequence[int]) -> float:
     """Return the standard error of the median of some runs, as a part of it.
 
-    For normal distributions, that of the median is 1.25 times that of the mean.
+    For normal distributions, that of the median is 1.25 times that of the mean, and the standard
+    deviation 1.48 times the median deviation, which single disturbed runs do not change.
     """
     middle = median(runs) if runs else 0
-    return 1.25 * stdev(runs) / len(runs) ** 0.5 / middle if len(runs) > 1 and middle else 0.0
+    if len(runs) < 2 or not middle:
+        return 0.0
+    deviation = 1.48 * median(abs(one - middle) for one in runs)
+    return float(1.25 * deviation / len(runs) ** 0.5 / middle)
 
 
 def with_work(graph: PipelineGraph, work: IntArray) -> PipelineGraph:
