@@ -154,7 +154,7 @@ def datasets(context: click.Context, as_json: bool, wide: bool, members: str | N
 @as_json
 @wide
 def families(as_json: bool, wide: bool) -> None:
-    """List the families of models that configurations name, such as a `config.json`."""
+    """List the families of models that a `config.json` may be of."""
     from boundmark.datasets.file_format import formats
 
     print_rows(
@@ -314,7 +314,11 @@ def columns(name: str | None, as_json: bool, wide: bool) -> None:
     if path and path.suffix == ".parquet":
         found = list(columns_of_file(path))
     else:
-        found = [one for one in all_columns() if not name or name in one.table or name in one.name]
+        found = [
+            one
+            for one in all_columns()
+            if not name or name in one.table.partition(":")[0] or name in one.name
+        ]
     if not found:
         raise InvalidInputError(
             f"no table and no column has {name!r} in its name; `boundmark columns` lists all."

@@ -9,16 +9,29 @@ not have, are those of https://github.com/fla-org/flash-linear-attention.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from boundmark.datasets.json_fields import Fields
 from boundmark.datasets.layers.blocks import Recurrence
-from boundmark.datasets.layers.families import CONVOLUTION
-
-if TYPE_CHECKING:
-    from boundmark.datasets.layers.hf_blocks import BlockReader
+from boundmark.datasets.layers.families import CONVOLUTION, Family
 
 MOST = 2**31
+
+
+class Model(Protocol):
+    """The configuration around a recurrence, as `hf_blocks.BlockReader` reads it."""
+
+    fields: Fields
+    family: Family
+    kind: str
+    biased: set[str]
+    width: int
+    heads: int
+    head: int
+
+    def size(self, *names: str, low: int = 1, high: int = MOST, default: int | None = None) -> int:
+        """Return a dimension by one of its names."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +43,7 @@ class Mixer:
     vectors: int
 
 
-def _mamba(one: "BlockReader", at: int) -> Mixer:
+def _mamba(one: Model, at: int) -> Mixer:
     """Read Mamba-1; Jamba normalises what decides on a state, too."""
     width = one.width
     inner = one.size("mamba_expand", "expand", high=64, default=2) * width
@@ -53,7 +66,7 @@ def _mamba(one: "BlockReader", at: int) -> Mixer:
     )  # fmt: skip
 
 
-def _mamba2(one: "BlockReader", at: int) -> Mixer:
+def _mamba2(one: Model, at: int) -> Mixer:
     """Read Mamba-2, whose heads share what decides on a state in groups."""
     width = one.width
     heads = one.size("mamba_n_heads", "mamba_num_heads", "n_mamba_heads", "num_heads", default=128)
@@ -74,7 +87,7 @@ def _mamba2(one: "BlockReader", at: int) -> Mixer:
     )
 
 
-def _delta(one: "BlockReader", at: int) -> Mixer:
+def _delta(one: Model, at: int) -> Mixer:
     """Read a gated delta net."""
     width, heads = one.width, one.size("linear_num_value_heads", default=32)
     deep = one.size("linear_key_head_dim", default=128)
@@ -93,7 +106,7 @@ def _delta(one: "BlockReader", at: int) -> Mixer:
     )  # fmt: skip
 
 
-def _kimi(one: "BlockReader", at: int) -> Mixer:
+def _kimi(one: Model, at: int) -> Mixer:
     """Read Kimi's delta attention, whose gates have a rank as small as a head."""
     width = one.width
     inside = one.fields.object("linear_attn_config")
@@ -118,7 +131,7 @@ def _kimi(one: "BlockReader", at: int) -> Mixer:
     )  # fmt: skip
 
 
-def _short(one: "BlockReader", at: int) -> Mixer:
+def _short(one: Model, at: int) -> Mixer:
     """Read a convolution of few tokens between two products, as LFM2 has it."""
     width, taps = one.width, one.size("conv_L_cache", high=1024, default=3)
     return Mixer(
@@ -128,7 +141,7 @@ def _short(one: "BlockReader", at: int) -> Mixer:
     )
 
 
-def _lightning(one: "BlockReader", at: int) -> Mixer:
+def _lightning(one: Model, at: int) -> Mixer:
     """Read linear attention with a decay for each head."""
     width, deep = one.width, one.heads * one.head
     return Mixer(
@@ -141,7 +154,7 @@ def _lightning(one: "BlockReader", at: int) -> Mixer:
     )  # fmt: skip
 
 
-def _gated_linear(one: "BlockReader", at: int) -> Mixer:
+def _gated_linear(one: Model, at: int) -> Mixer:
     """Read RecurrentGemma's real-gated unit, with a block of each gate's matrix for each head."""
     width = one.width
     inner, taps = one.size("lru_width", default=width), one.size("conv1d_width", default=4)
@@ -158,7 +171,7 @@ def _gated_linear(one: "BlockReader", at: int) -> Mixer:
     )  # fmt: skip
 
 
-def _rwkv6(one: "BlockReader", at: int) -> Mixer:
+def _rwkv6(one: Model, at: int) -> Mixer:
     """Read RWKV-6; the network, too, sees the token before."""
     width, head = one.width, one.size("head_size", "head_dim", default=64)
     # As the model's code has it, which knows one width that is large.
@@ -177,7 +190,7 @@ def _rwkv6(one: "BlockReader", at: int) -> Mixer:
     )  # fmt: skip
 
 
-def _rwkv7(one: "BlockReader", at: int) -> Mixer:
+def _rwkv7(one: Model, at: int) -> Mixer:
     """Read RWKV-7; the first layer has no values to mix with, and one normalisation more."""
     width, head = one.width, one.size("head_dim", default=64)
     usual = {"decay": 64, "a": 64, "gate": 128, "v": 32}
@@ -198,7 +211,7 @@ def _rwkv7(one: "BlockReader", at: int) -> Mixer:
     )  # fmt: skip
 
 
-MIXERS: Mapping[str, Callable[["BlockReader", int], Mixer]] = {
+MIXERS: Mapping[str, Callable[[Model, int], Mixer]] = {
     "mamba": _mamba, "mamba2": _mamba2, "delta": _delta, "kimi": _kimi, "short": _short,
     "lightning": _lightning, "gated linear": _gated_linear, "rwkv6": _rwkv6, "rwkv7": _rwkv7,
 }  # fmt: skip

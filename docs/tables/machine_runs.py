@@ -59,14 +59,25 @@ def models() -> Mapping[str, Callable[[], tuple[Any, Any]]]:
 
 
 def exported(name: str, make: Callable[[], tuple[Any, Any]], folder: Path) -> Path:
-    """Return the file with a model's program."""
+    """Return the file with a model's program, which returns a tensor.
+
+    Programs that return objects of transformers load only where that has been imported.
+    """
     import torch
+
+    class First(torch.nn.Module):
+        def __init__(self, module: Any) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, inputs: Any) -> Any:
+            return self.module(inputs)[0]
 
     path = folder / f"{name}.pt2"
     if not path.exists():
         module, inputs = make()
         with torch.no_grad():
-            torch.export.save(torch.export.export(module.eval(), (inputs,)), path)
+            torch.export.save(torch.export.export(First(module.eval()), (inputs,)), path)
     return path
 
 

@@ -74,8 +74,8 @@ def test_what_counts_as_a_name(text: str, is_mention: bool) -> None:
 def test_reports_name_no_parameter() -> None:
     """As a string of its own: what instances are made with, reports know from results alone."""
     parameters = {item.name for problem in problems().values() for item in problem.parameters}
-    # What results ran on is called so, too.
-    parameters -= {"devices"}
+    # What results ran on is called so, too, and so are costs that were measured.
+    parameters -= {"devices", "measured"}
     named = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}"
         for path in shared_files("reports")

@@ -9,13 +9,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from declared_tables import STORED
 from documented import append
 from drawing import nothing_drawn
 from tiny_instances import larger
 
 from boundmark.problems.catalog import problems
 from boundmark.reports.dictionary import (
+    STORED,
     about,
     column_of,
     columns_of,
