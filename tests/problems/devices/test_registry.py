@@ -296,6 +296,7 @@ def test_memory_that_is_left() -> None:
     """It is part of the name, and replaces the device's own."""
     device = find_device("3090:9GiB")
     assert (device.name, device.model) == ("nvidia-rtx-3090:9GiB", "nvidia-rtx-3090")
+    assert find_device("cpu:64GiB").model == "host-2-channel-ddr5-5600"
     assert (device.memory_bytes, device.memory_is_left) == (9 * 2**30, True)
     assert find_device("L4:9000 MiB").memory_bytes == 9000 * 2**20
     assert find_device("3090").memory_is_left is False
