@@ -214,7 +214,10 @@ def replaced(old: str, new: str) -> str:
             "devices.gpu: link: latency is missing; "
             "expected latency_ms or latency_us or latency_ns.",
         ),
-        (replaced('"gpu", right', '"cpu", right'), "clusters.box: devices: left is 'cpu'; expec"),
+        (
+            replaced('"gpu", right', '"abacus", right'),
+            "clusters.box: devices: left is 'abacus'; expec",
+        ),
         (
             replaced('"gpu", right', '{ kind = "gpu" }, right'),
             "clusters.box: devices: left is {'kind': 'gpu'}; expected one of ",
