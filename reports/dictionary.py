@@ -151,7 +151,10 @@ def columns_of_file(path: Path) -> Iterator[ListedColumn]:
     except (OSError, pa.ArrowInvalid) as error:
         raise InvalidInputError(f"{path} is no Parquet file: {error}.") from error
     for field in schema:
-        said = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
+        said = {
+            key.decode(errors="replace"): text.decode(errors="replace")
+            for key, text in (field.metadata or {}).items()
+        }
         unit, meaning = said.get("unit", ""), said.get("meaning", "")
         yield ListedColumn(path.name, field.name, str(field.type), unit, meaning)
 

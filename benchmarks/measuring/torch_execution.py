@@ -241,6 +241,11 @@ class _Flat:
             return args[0][args[1]]
         region = next((one for one in args if isinstance(one, torch.fx.GraphModule)), None)
         if region is not None:
+            if str(node.target).rpartition(".")[2] in ("cond", "while_loop"):
+                raise InvalidInputError(
+                    f"{node.target} is control flow, which cannot be timed call by call or cut; "
+                    "expected a program of operators."
+                )
             at = args.index(region)
             return self._in_region(region, args[:at], args[at + 1 :])
         types = _types(node)

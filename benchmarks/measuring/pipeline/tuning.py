@@ -66,7 +66,7 @@ class TuningRound:
     number
         0 for the partition that is best on the costs at the beginning.
     stages
-        Of each operator, shape (n,), numbered as data flow.
+        The stage of each operator, shape (n,), numbered as data flow.
     predicted, real
         Nanoseconds of each stage with its transfers, which are predicted in both.
     error
@@ -97,9 +97,9 @@ class Tuning:
     model
         What the model is called.
     names
-        Of its operators.
+        The names of its operators.
     rounds
-        In the order in which they ran.
+        The partitions that ran, in this order.
     times
         Nanoseconds of each operator, by the rounds.
     bound

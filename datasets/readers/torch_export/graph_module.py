@@ -285,10 +285,12 @@ def _controlled(
         raise InvalidInputError(f"{node.target} does not name two graphs; expected these.")
     given = [number for one in node.args[bodies.stop :] for number in _numbers(one, values)]
     found = [_body_flops(recorded, body, given, names) for body in node.args[bodies]]
-    flops, unknown, dtype = max(found)
+    flops, _, dtype = max(found)
+    # In all branches, since which one is dearer hangs on them.
+    unknown = sum(one[1] for one in found)
     how = "costed by its dearer branch"
     if op_type == "Loop":
-        flops, unknown = sum(one[0] for one in found), sum(one[1] for one in found)
+        flops = sum(one[0] for one in found)
         how = "costed by one iteration"
     if unknown:
         how += f", without the arithmetic of {unknown} unknown operator{'s' * (unknown > 1)} in it"
