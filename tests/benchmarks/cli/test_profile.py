@@ -11,6 +11,7 @@ from onnx import TensorProto, helper  # noqa: E402
 from boundmark.benchmarks.cli.profile import profile  # noqa: E402
 from boundmark.benchmarks.measuring.operator_times import rank_correlation  # noqa: E402
 from boundmark.problems.errors import MissingFileError  # noqa: E402
+from boundmark.reports.stored.store import ResultStore  # noqa: E402
 
 
 def model(path: Path, op_type: str = "Relu") -> Path:
@@ -67,9 +68,9 @@ def test_measured_times_are_those_of_one_device(boundmark: Boundmark, tmp_path: 
     total = sum(json.loads(times.read_text())["operators"].values())
     (tmp_path / "mine.toml").write_text(SUITE)
     boundmark("run", tmp_path / "mine.toml", "--out", tmp_path / "results", "--workers", 1)
-    query = "SELECT device, objective FROM results"
-    rows = json.loads(boundmark("query", query, tmp_path / "results", "--json").stdout)
-    assert rows == [{"device": "hsdag-server+CPU=measured:times", "objective": total}]
+    rows = ResultStore.open(tmp_path / "results").results()
+    assert rows["device"].tolist() == ["hsdag-server+CPU=measured:times"]
+    assert rows["objective"].tolist() == [total]
 
 
 def test_providers(boundmark: Boundmark, tmp_path: Path) -> None:
