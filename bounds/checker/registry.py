@@ -26,7 +26,9 @@ PROBLEMS = {
         slicing.KINDS,
         slicing.OPTIONAL_FIELDS,
     ),
-    "layers": Problem(layers.read_instance, layers.objective, layers.SOLUTION_FIELDS, layers.KINDS),
+    "layers": Problem(
+        layers.read, layers.cost, layers.SOLUTION_FIELDS, layers.KINDS, layers.OPTIONAL_FIELDS
+    ),
 }
 
 KINDS = {kind: problem for problem, known in PROBLEMS.items() for kind in known.kinds}

@@ -8,9 +8,9 @@ layers share once, and `held` of its layers as often as there are micro-batches 
 number, or the least of `micro_batches` and a number of stages: of all ("stages"), of those from
 it to the end ("1f1b"), or twice these less one ("zb-h2"). That is at most the `capacity` of d.
 `joined` layers are in the stage of the layer before them. If `device_order` is given, stages are on
-devices in that order; some devices may stay empty. OPT is the least possible largest load (`goal`
-bottleneck), sum of loads (latency), or sum of loads and `micro_batches` - 1 times the largest
-(makespan).
+devices in that order; some devices may stay empty. Types in `first` can only have the first stage.
+OPT is the least possible largest load (`goal` bottleneck), sum of loads (latency), or sum of loads
+and `micro_batches` - 1 times the largest (makespan).
 
 With `virtual_stages` v > 1, each of p devices has v stages, which go round the devices in one
 order; its load is the sum of theirs, and it holds what they hold together ("interleaved": what
@@ -24,15 +24,31 @@ layer-reach/1
 layer-load/1
     All layers do not fit into the time of all devices, however they are divided (`load` says how
     that is shown). For the bottleneck, with virtual stages or without.
+layer-choices/1
+    Of a question: each of its instances costs as much, by the first two kinds or because it does
+    not fit into the memory.
 """
 
-from .assignment import objective
-from .instance import read_instance
-from .load import layer_load
-from .reach import layer_reach
+from typing import Any
+
+from . import host
+from .instance import Instance, read_instance
+from .questions import KINDS, Question, cost, read_question
+
+# By name of a space: what reads its tables.
+SPACES = {"host": host.read}
 
 SOLUTION_FIELDS = frozenset({"devices"})
 
-KINDS = {"layer-reach/1": layer_reach, "layer-load/1": layer_load}
+# Of solutions of questions.
+OPTIONAL_FIELDS = ("configuration",)
 
-__all__ = ["KINDS", "SOLUTION_FIELDS", "objective", "read_instance"]
+
+def read(document: dict[str, Any]) -> Instance | Question:
+    """Return an instance or a question; raise `Rejected` if it is malformed."""
+    if "question" in document:
+        return read_question(document, SPACES)
+    return read_instance(document)
+
+
+__all__ = ["KINDS", "OPTIONAL_FIELDS", "SOLUTION_FIELDS", "cost", "read"]

@@ -38,6 +38,8 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
         raise Rejected("the layers of a device are not contiguous")
     if not instance.is_free and order != sorted(order):
         raise Rejected("stages do not follow the order of the devices")
+    if any(instance.devices[device] in instance.first for device in order[1:]):
+        raise Rejected("a device that can only have the first stage has a later one")
     for number, stage in enumerate(stages):
         taken = memory(instance, stage.first, stage.end, _in_flight(instance, number, len(stages)))
         if taken > instance.capacity[instance.devices[stage.device]]:

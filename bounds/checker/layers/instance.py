@@ -13,11 +13,18 @@ FIELDS = {
     "outer",
 }  # fmt: skip
 
+# `first`: types whose devices can only have the first stage, as the host has in llama.cpp.
+OPTIONAL_FIELDS = ("first",)
+
 MOST_MICRO_BATCHES = MOST_IN_FLIGHT = 2**20
 MOST_VIRTUAL_STAGES = 64
 LARGEST_MAKESPAN = 2**62
 
 STAGES, ONE_F_ONE_B, ZB_H2, INTERLEAVED = "stages", "1f1b", "zb-h2", "interleaved"
+
+
+class NoRoom(Rejected):
+    """Raised if the layers of an instance do not fit into the memory of its devices."""
 
 
 class Case(NamedTuple):
@@ -71,11 +78,14 @@ class Instance(NamedTuple):
     # The devices of each type.
     members: list[list[int]]
     capacity: list[int]
+    # Types that only the first stage may be on.
+    first: list[int]
 
 
-def read_instance(document: dict[str, Any]) -> Instance:
-    """Return an instance; raise `Rejected` if it is malformed."""
-    document = fields(document, "the instance", FIELDS)
+def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Instance:
+    """Return an instance; raise `Rejected` if it is malformed, `NoRoom` if memory is too small."""
+    # `is_room_enough`: Whether to look at the memory at all.
+    document = fields(document, "the instance", FIELDS, OPTIONAL_FIELDS)
     goal = _one_of(document, "goal", ("bottleneck", "latency", "makespan"))
     order = _one_of(document, "device_order", ("free", "given"))
     batches = number(document["micro_batches"], "micro_batches", 1, MOST_MICRO_BATCHES)
@@ -111,13 +121,19 @@ def read_instance(document: dict[str, Any]) -> Instance:
         raise Rejected("joined of the instance is not ascending")
     hold(100 * (n * (types + len(transfer)) + types * types))
     spend(n * (types + len(transfer) + 8) + len(devices) * types)
+    first = numbers(document.get("first", []), "first of the instance", 0, types - 1)
+    if any(u >= w for u, w in itertools.pairwise(first)) or ("first" in document and not first):
+        raise Rejected("first of the instance is empty or not ascending")
+    if first and virtual > 1:
+        raise Rejected("the instance has virtual stages and types for the first stage only")
     flights = _most_in_flight(rule, batches, virtual, len(devices))
     if sum(weights) + sum(held) > LARGEST_COST or flights * sum(held) > LARGEST_COST:
         raise Rejected("the bytes of the instance add up to more than 2^53")
     if goal == "makespan" and 2 * batches * slowest > LARGEST_MAKESPAN:
         raise Rejected("the micro-batches of the instance take more than 2^61 ticks")
     partners = _partners(document["tied"], weights)
-    _check_room(partners, weights, held, [capacity[kind] for kind in devices])
+    if is_room_enough:
+        _check_room(partners, weights, held, [capacity[kind] for kind in devices])
     most = min(n, len(devices))
     cases = _cases(rule, batches, most if any(held) else 1, most)
     return Instance(
@@ -126,7 +142,8 @@ def read_instance(document: dict[str, Any]) -> Instance:
         batches, rule, virtual, cases, order == "free", time, weights, held,
         partners, _apart(joined, n),
         transfer, link, devices,
-        [[at for at, one in enumerate(devices) if one == kind] for kind in range(types)], capacity,
+        [[at for at, one in enumerate(devices) if one == kind] for kind in range(types)],
+        capacity, first,
     )  # fmt: skip
 
 
@@ -152,10 +169,10 @@ def _check_room(
 ) -> None:
     """Refuse an instance if a layer fits on no device, or all layers on no number of them."""
     if max(map(sum, zip(weights, held, strict=True))) > max(rooms):
-        raise Rejected("a layer of the instance fits on no device")
+        raise NoRoom("a layer of the instance fits on no device")
     shared = sum(bytes_ for _, bytes_ in partners.values())
     if sum(weights) - shared + sum(held) > sum(rooms):
-        raise Rejected("the layers of the instance need more memory than there is")
+        raise NoRoom("the layers of the instance need more memory than there is")
 
 
 def _cases(rule: int | str, batches: int, stages: int, most: int) -> tuple[Case, ...]:

@@ -93,7 +93,7 @@ class Rest:
             if size > capacity or time > self.cap:
                 self.is_tight |= time <= self.cap
                 break
-            if one.apart[start]:
+            if one.apart[start] and (start == 0 or kind not in one.first):
                 found.append((start, time))
         self._size += 4 + end - start
         spend(2 + end - start)
