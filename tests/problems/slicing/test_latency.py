@@ -67,20 +67,6 @@ def test_slowest_device_counts_and_operators_add_up() -> None:
 
 
 @given(st.data())
-def test_any_plan_index_by_index(data: st.DataObject) -> None:
-    """Latency and memory are those of a simulation with sets of indices."""
-    sample = data.draw(instances())
-    plan = data.draw(plans(sample))
-    latency, fits = simulate(sample, plan)
-    assert sum(one.total for one in plan_times(sample.graph, plan)) == latency
-    if fits:
-        assert sample.objective(plan) == latency
-    else:
-        with pytest.raises(InvalidInputError, match=r"holds \d+ bytes while operator"):
-            sample.objective(plan)
-
-
-@given(st.data())
 def test_one_device_communicates_nothing(data: st.DataObject) -> None:
     """It takes its own work, and no other device anything."""
     sample = data.draw(instances())

@@ -7,11 +7,19 @@ from typing import Any
 
 import brute_force_ordering
 import pytest
+from checking import cost_or_reason, prove, read
+from definitions.ordering import (
+    Row,
+    drawn,
+    forced_breakpoints,
+    least_cost,
+    part_of,
+    priced,
+    sections,
+)
 from selection import FEW_SEEDS, first_now
-from tiny_ordering import drawn
 
-from boundmark.bounds import checker
-from boundmark.bounds.checker.ordering.order import live_after, read_order
+from boundmark.bounds.checker.ordering.order import live_after
 from boundmark.bounds.checker.ordering.prices import (
     least_slope_value,
     least_while_running,
@@ -19,45 +27,18 @@ from boundmark.bounds.checker.ordering.prices import (
 )
 from boundmark.bounds.checker.ordering.search import Search
 from boundmark.bounds.checker.ordering.section import (
-    Section,
     always_overwrites,
     may_overwrite,
-    section,
 )
 from boundmark.problems.ordering import OrderingInstance
 
-Row = tuple[int, int, int]
 SEEDS = first_now(range(48), FEW_SEEDS)
 
 
 def sample_of(seed: int, most: int = 5) -> tuple[OrderingInstance, random.Random, list[int]]:
     """Return an instance with any of the options, dice, and one of its orders."""
-    dice = random.Random(seed)
-    nodes = dice.randint(2, most)
-    edges = [(u, w) for w in range(nodes) for u in range(w) if dice.random() < 0.4]
-    numbers = dice.sample(range(nodes), nodes)
-    edges = sorted((numbers[u], numbers[w]) for u, w in edges)
-    sample = drawn(nodes, edges, dice, seed)
-    orders = list(brute_force_ordering.topological_orders(sample))
-    return sample, dice, list(dice.choice(orders))
-
-
-def prove(sample: OrderingInstance, kind: str, payload: Any) -> int | None:
-    """Return what a payload proves, None if it is rejected."""
-    document = {
-        "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": 0,
-        "problem": "ordering", "kind": kind, "payload": payload, "producer": "a test",
-    }  # fmt: skip
-    try:
-        return checker.check_certificate(sample.to_json(), document)
-    except checker.Rejected:
-        return None
-
-
-def cost(sample: OrderingInstance, orders: Sequence[Sequence[int]], begin: int, end: int) -> int:
-    """Return the least maximum or sum of the operators from a position to another."""
-    combine = max if sample.metric == "peak" else sum
-    return min(combine(brute_force_ordering.taken(sample, order)[begin:end]) for order in orders)
+    sample, dice = drawn(seed, most), random.Random(seed)
+    return sample, dice, list(dice.choice(list(brute_force_ordering.topological_orders(sample))))
 
 
 def there_after(sample: OrderingInstance, done: set[int]) -> list[int]:
@@ -71,101 +52,22 @@ def there_after(sample: OrderingInstance, done: set[int]) -> list[int]:
     ]
 
 
-def part_of(sample: OrderingInstance, order: list[int], begin: int, end: int) -> Section:
-    """Return a section of an order, as the checker has it."""
-    read = checker.check_instance(sample.to_json())
-    _, position = read_order(read, order, "an order")
-    return section(read, order, position, live_after(read, order)[begin], begin, end)
-
-
-# Of the others, sums in which operators may overwrite.
-@pytest.mark.parametrize("seed", first_now([*range(48), *range(51, 200, 4)], FEW_SEEDS))
-def test_orders_take_what_they_take(seed: int) -> None:
-    """Each permutation is refused, or valued as if every tensor were looked at anew."""
-    sample, _, _ = sample_of(seed)
-    combine = max if sample.metric == "peak" else sum
-    possible = set(brute_force_ordering.topological_orders(sample))
-    for order in itertools.permutations(range(sample.nodes)):
-        value = combine(brute_force_ordering.taken(sample, order))
-        document = {
-            "format": "boundmark-solution/1", "instance_sha256": sample.sha256,
-            "problem": "ordering", "objective": value, "order": list(order),
-        }  # fmt: skip
-        if order in possible:
-            assert checker.check_solution(sample.to_json(), document) == value
-        else:
-            with pytest.raises(checker.Rejected, match="before one whose tensor it reads"):
-                checker.check_solution(sample.to_json(), document)
-
-
 @pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, 2, 2], [-1, 0, 1], 3])
 def test_what_is_no_order(order: Any) -> None:
     """Each operator comes once."""
     sample = brute_force_ordering.instance(3, [(1, 0, [1])])
-    document = {
-        "format": "boundmark-solution/1", "instance_sha256": sample.sha256,
-        "problem": "ordering", "objective": 1, "order": [0, 1, 2],
-    }  # fmt: skip
-    assert checker.check_solution(sample.to_json(), document) == 1
-    with pytest.raises(checker.Rejected, match="order of the solution"):
-        checker.check_solution(sample.to_json(), {**document, "order": order})
+    assert cost_or_reason(sample, {"order": [0, 1, 2]}) == 1
+    assert "order of the solution" in str(cost_or_reason(sample, {"order": order}))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_live_tensors(seed: int) -> None:
     """After each operator of an order, what is there is written or an input, and still needed."""
     sample, _, order = sample_of(seed, 6)
-    read = checker.check_instance(sample.to_json())
     sizes = sample.graph.size.tolist()
-    assert live_after(read, order) == [
+    assert live_after(read(sample), order) == [
         sum(sizes[t] for t in there_after(sample, set(order[:at]))) for at in range(len(order) + 1)
     ]
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_forced_breakpoints(seed: int) -> None:
-    """A breakpoint is forced exactly if all orders of its section begin with the same operators."""
-    sample, dice, order = sample_of(seed)
-    nodes = sample.nodes
-    orders = list(brute_force_ordering.topological_orders(sample))
-    forced = {at for at in range(1, nodes) if all(set(o[:at]) == set(order[:at]) for o in orders)}
-    for at in range(-1, nodes + 2):
-        found = prove(sample, "live-cut/1", {"order": order, "forced": [at], "cuts": []})
-        assert (found is not None) == (at in forced)
-    for _ in range(6):
-        wanted = sorted(dice.sample(range(nodes + 1), dice.randint(0, nodes)))
-        breakpoints = [{"forced": wanted}]
-        payload = {"order": order, "stops": breakpoints, "cuts": [], "searches": []}
-        assert (prove(sample, "downset-dp/1", payload) is not None) == (set(wanted) <= forced)
-    # One by one, as breakpoints that may be known already.
-    for wanted in ([*sorted(forced)], [*sorted(forced, reverse=True)]):
-        payload = {"order": order, "stops": [{"forced": [at]} for at in wanted]}
-        ends = [0, *sorted(forced), nodes]
-        least = [cost(sample, orders, a, b) for a, b in itertools.pairwise(ends)]
-        payload |= {"cuts": [], "searches": [[i, c] for i, c in enumerate(least)]}
-        assert prove(sample, "downset-dp/1", payload) == brute_force_ordering.optimum(sample)
-        for number in range(len(least)):
-            searches = [[i, c + (i == number)] for i, c in enumerate(least)]
-            assert prove(sample, "downset-dp/1", {**payload, "searches": searches}) is None
-        for at in set(range(1, nodes)) - forced:
-            more = {**payload, "stops": [*payload["stops"], {"forced": [at]}], "searches": []}
-            assert prove(sample, "downset-dp/1", more) is None
-        if forced:
-            twice = {**payload, "stops": [*payload["stops"], {"forced": [wanted[0]]}]}
-            assert prove(sample, "downset-dp/1", twice) is None
-
-
-def priced(sample: OrderingInstance, part: Section, dice: random.Random) -> list[Row]:
-    """Return random prices for some tensors of a section, most of them no more than the size."""
-    rows = []
-    for tensor in part.tensors:
-        if tensor.readers and not tensor.stays and dice.random() < 0.6:
-            left = tensor.size
-            for reader in tensor.readers:
-                amount = dice.randint(-2, left)
-                left -= max(0, amount)
-                rows.append((tensor.number, part.operators[reader], amount))
-    return dice.sample(rows, len(rows))
 
 
 def value(
@@ -226,7 +128,7 @@ def test_least_memory_by_prices(seed: int) -> None:
     part, begun, members = part_of(sample, order, begin, end), set(order[:begin]), order[begin:end]
     graph = sample.graph
     for _ in range(3):
-        rows = priced(sample, part, dice)
+        rows = priced(part, dice)
         prices = read_prices(part, [list(row) for row in rows])
         for at, v in enumerate(members):
             before = {u for u in members if u != v and waits(sample, u, v)}
@@ -301,7 +203,7 @@ def test_least_values_by_slopes(seed: int) -> None:
     part, begun, members = part_of(sample, order, begin, end), set(order[:begin]), order[begin:end]
     for _ in range(4):
         rise, run = dice.randint(-6, 6), dice.randint(1, 3)
-        rows = priced(sample, part, dice)
+        rows = priced(part, dice)
         prices = read_prices(part, [[t, reader, run * amount] for t, reader, amount in rows])
         expected = min(
             run * value(sample, members, begun, rows, begun | done, {}) - rise * len(done)
@@ -316,38 +218,16 @@ def test_searches_decide(seed: int) -> None:
     sample, _, order = sample_of(seed, 6)
     orders = list(brute_force_ordering.topological_orders(sample))
     nodes = sample.nodes
-    forced = [at for at in range(1, nodes) if all(set(o[:at]) == set(order[:at]) for o in orders)]
-    for begin, end in itertools.pairwise([0, *forced, nodes]):
+    forced = forced_breakpoints(orders, order)
+    for begin, end in sections(forced, nodes):
         part = part_of(sample, order, begin, end)
-        best = cost(sample, orders, begin, end)
+        best = least_cost(sample, orders, begin, end)
         least = [least_while_running(part, v, {}) for v in range(end - begin)]
         for limit in range(best - 2, best + 3):
             if sample.metric == "peak":
                 assert Search(part).refutes_peak(limit) == (limit <= best)
             else:
                 assert Search(part).refutes_sum(least, limit) == (limit <= best)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_more_than_the_optimum_is_proved(seed: int) -> None:
-    """Whatever the prices are, and exactly the optimum if an order is searched for."""
-    sample, dice, order = sample_of(seed, 6)
-    best = brute_force_ordering.optimum(sample)
-    part = part_of(sample, order, 0, len(order))
-    plain = prove(sample, "live-cut/1", {"order": order, "forced": [], "cuts": []})
-    assert plain is not None
-    for _ in range(4):
-        cuts = [
-            [v, [list(row) for row in priced(sample, part, dice)]]
-            for v in range(sample.nodes)
-            if dice.random() < 0.7
-        ]
-        found = prove(sample, "live-cut/1", {"order": order, "forced": [], "cuts": cuts})
-        assert found is None or found <= best
-    for said in range(max(0, plain - 2), best + 3):
-        payload = {"order": order, "stops": [], "cuts": [], "searches": [[0, said]]}
-        expected = max(said, plain) if said <= best else None
-        assert prove(sample, "downset-dp/1", payload) == expected
 
 
 @pytest.mark.parametrize("seed", first_now(range(200), FEW_SEEDS))
@@ -357,7 +237,7 @@ def test_breakpoints_by_slopes(seed: int) -> None:
     nodes = sample.nodes
     orders = list(brute_force_ordering.topological_orders(sample))
     best = brute_force_ordering.optimum(sample)
-    forced = [at for at in range(1, nodes) if all(set(o[:at]) == set(order[:at]) for o in orders)]
+    forced = forced_breakpoints(orders, order)
     at = dice.choice([at for at in range(1, nodes) if at not in forced] or [0])
     if not at:
         return
@@ -372,7 +252,7 @@ def test_breakpoints_by_slopes(seed: int) -> None:
     ]
     passing = [o for o in orders if set(o[:at]) == set(order[:at])]
     searches = [
-        [number, cost(sample, passing, first, last)]
+        [number, least_cost(sample, passing, first, last)]
         for number, (first, last) in enumerate(itertools.pairwise(sorted([*ends, at])))
     ]
     rows = [
@@ -382,7 +262,7 @@ def test_breakpoints_by_slopes(seed: int) -> None:
     ]
     for rise in range(-8, 9):
         run = dice.randint(1, 2)
-        chosen = priced(sample, part, dice) if dice.random() < 0.3 else rows
+        chosen = priced(part, dice) if dice.random() < 0.3 else rows
         prices = [[t, reader, run * amount] for t, reader, amount in chosen]
         point = {"at": at, "slope": [rise, run], "prices": prices}
         breakpoints = [{"forced": forced}, point]

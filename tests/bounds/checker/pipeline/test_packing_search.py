@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from brute_force import instance
 from brute_force_sets import connected_convex_sets
+from checking import proved
 from selection import FEW_SEEDS, first_now
 
 from boundmark.bounds import checker
@@ -161,10 +162,6 @@ def test_parameters_may_count_as_work(seed: int) -> None:
         "order": list(range(sample.nodes)), "flows": [NO_FLOW], "plan": [0] * sample.nodes,
         "ends": [],
     }  # fmt: skip
-    document = {
-        "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": 0,
-        "problem": "pipeline", "kind": "packing/2", "payload": payload, "producer": "a test",
-    }  # fmt: skip
     # The one stage has all nodes, so it weighs too much if it costs too much.
     possible = {cost: front[cost] for cost in range(len(front))}
     best = [0] * len(front)
@@ -172,6 +169,6 @@ def test_parameters_may_count_as_work(seed: int) -> None:
         best[room] = max(best[room - used] + possible[used] for used in range(1, room + 1))
     if front[0] or sum(weights) <= best[-1]:
         with pytest.raises(checker.Rejected, match=r"front of the payload|do not refute"):
-            checker.check_certificate(sample.to_json(), document)
+            proved(sample, "packing/2", payload)
     else:
-        assert checker.check_certificate(sample.to_json(), document) == threshold + 1
+        assert proved(sample, "packing/2", payload) == threshold + 1

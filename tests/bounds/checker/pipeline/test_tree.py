@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import checking
 import pytest
 from brute_force import instance
 
@@ -22,11 +23,7 @@ def payload(**given: Any) -> dict[str, Any]:
 
 def proved(content: Any, sample: PipelineInstance = SAMPLE, kind: str = "mip-tree/1") -> int:
     """Return what a payload proves."""
-    document = {
-        "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": 0,
-        "problem": "pipeline", "kind": kind, "payload": content, "producer": "a test",
-    }  # fmt: skip
-    return checker.check_certificate(sample.to_json(), document)
+    return checking.proved(sample, kind, content)
 
 
 def test_an_empty_leaf_proves_nothing() -> None:

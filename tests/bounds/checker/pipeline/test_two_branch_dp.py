@@ -6,27 +6,17 @@ from typing import Any
 
 import pytest
 from brute_force import instance, optimum, partitions, stage_cost
+from checking import proved, read
 from selection import FEW_SEEDS, first_now
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.pipeline.instance import Instance, read_instance
 from boundmark.bounds.checker.pipeline.two_branch_dp import sides
 from boundmark.problems.pipeline import PipelineInstance
 
 
 def prove(sample: PipelineInstance, payload: Any) -> int:
     """Return what a payload proves."""
-    document = {
-        "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": 0,
-        "problem": "pipeline", "kind": "two-branch-dp/1", "payload": payload, "producer": "a test",
-    }  # fmt: skip
-    return checker.check_certificate(sample.to_json(), document)
-
-
-def read(sample: PipelineInstance) -> Instance:
-    """Return an instance as the checker has it."""
-    document = sample.to_json()
-    return read_instance({name: document[name] for name in Instance._fields})
+    return proved(sample, "two-branch-dp/1", payload)
 
 
 def drawn(dice: random.Random) -> PipelineInstance:

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 from brute_force_placement import instance
+from checking import proved
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
@@ -14,15 +15,9 @@ WHOLE = {"first": -1, "last": -1, "rows": []}
 MODULE = {"first": 0, "last": 3, "rows": [[0, 0, 9, 1, 0]]}
 
 
-def check(kind: str, payload: Any, sample: PlacementInstance = SAMPLE, bound: int = 0) -> int:
+def check(kind: str, payload: Any, sample: PlacementInstance = SAMPLE) -> int:
     """Return what a payload proves."""
-    return checker.check_certificate(
-        sample.to_json(),
-        {
-            "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": bound,
-            "problem": "placement", "kind": kind, "payload": payload, "producer": "a test",
-        },
-    )  # fmt: skip
+    return proved(sample, kind, payload)
 
 
 def test_by_hand() -> None:

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 from brute_force_placement import instance, optimum
+from checking import proved
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
@@ -18,15 +19,9 @@ def module(*searches: list[int], first: int = 0, last: int = 3) -> dict[str, Any
     return {"first": first, "last": last, "rows": [], "searches": list(searches)}
 
 
-def check(payload: Any, sample: PlacementInstance = SAMPLE, bound: int = 0) -> int:
+def check(payload: Any, sample: PlacementInstance = SAMPLE) -> int:
     """Return what a payload proves."""
-    return checker.check_certificate(
-        sample.to_json(),
-        {
-            "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": bound,
-            "problem": "placement", "kind": "series/1", "payload": payload, "producer": "a test",
-        },
-    )  # fmt: skip
+    return proved(sample, "series/1", payload)
 
 
 def test_by_hand() -> None:
@@ -52,14 +47,7 @@ def test_what_runs_past_a_module_is_left_out() -> None:
     rows = [[1, 1], [5, 5], [5, 5], [1, 1], [0, 0], [0, 0]]
     sample = instance(rows, edges, times=[[0, 8, 8, 0]])
     with pytest.raises(checker.Rejected, match="does not wait for the first"):
-        checker.check_certificate(
-            sample.to_json(),
-            {
-                "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": 0,
-                "problem": "placement", "kind": "interval-load/1", "producer": "a test",
-                "payload": {"intervals": [{"first": 0, "last": 3, "rows": []}]},
-            },
-        )  # fmt: skip
+        proved(sample, "interval-load/1", {"intervals": [{"first": 0, "last": 3, "rows": []}]})
     searches = [[0, 0, 9, STEPS], [1, 1, 9, STEPS]]
     assert check({"intervals": [module(*searches), WHOLE]}, sample) == 12
 

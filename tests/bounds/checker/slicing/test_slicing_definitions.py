@@ -6,17 +6,17 @@ import math
 import random
 from contextlib import suppress
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 from brute_force_slicing import instance, orders, vectors
+from checking import cost_or_reason, read
+from definitions.slicing import drawn, large_enough
 from selection import FEW_SEEDS, first_now
 from slow_slicing import simulate
 
-from boundmark.bounds import checker
 from boundmark.bounds.checker.slicing.compute import best_split
-from boundmark.bounds.checker.slicing.instance import Edge, Instance, read_instance
+from boundmark.bounds.checker.slicing.instance import Edge
 from boundmark.bounds.checker.slicing.needs import Needs
 from boundmark.bounds.checker.slicing.ticks import Operator, Sum
 from boundmark.problems.errors import InvalidInputError
@@ -25,83 +25,11 @@ from boundmark.problems.slicing import SlicingInstance, SlicingPlan
 from boundmark.problems.slicing.graph import whole
 
 
-def large_enough(output: list[int], edges: list[ProblemEdge], axes: list[int]) -> list[int]:
-    """Return outputs that are no smaller than the tensors that are read from them, unless 0."""
-    found = list(output)
-    for edge in edges:
-        parts = edge.extent if axes[edge.producer] != axes[edge.consumer] else 1
-        if found[edge.producer]:
-            found[edge.producer] = max(found[edge.producer], edge.unit * parts)
-    return found
-
-
-def drawn(seed: int) -> SlicingInstance:
-    """Return an operator that reads one or two others, which compute nothing themselves."""
-    dice = random.Random(seed)
-    inputs, devices = dice.choice([1, 1, 1, 2]), dice.choice([2, 2, 3])
-    lengths = [dice.randrange(2, 5) for _ in range(inputs + 1)]
-    axes = [dice.choice([0, 1, 1]) for _ in range(inputs + 1)]
-    edges = []
-    for u in range(inputs):
-        crosses = axes[u] != axes[-1]
-        extent = dice.randrange(1, 5) if crosses else lengths[u]
-        unit = dice.randrange(1, 4)
-        if dice.random() < 0.25:
-            edges.append(whole(u, inputs, unit, extent))
-        else:
-            window = (
-                dice.randrange(1, 3), dice.randrange(-2, 2), dice.randrange(1, 4),
-                dice.randrange(1, 3), dice.randrange(1, 3),
-            )  # fmt: skip
-            edges.append(ProblemEdge(u, inputs, unit, extent, *window))
-    work = [[0] * devices for _ in range(inputs)]
-    speeds = dice.choice([[dice.randrange(1, 9) for _ in range(devices)], [0] * devices])
-    return instance(
-        lengths,
-        [*work, speeds],
-        edges,
-        axis=axes,
-        launch=[dice.randrange(3) for _ in range(devices)],
-        weights=[dice.randrange(4) for _ in lengths],
-        output=large_enough([dice.randrange(4) for _ in lengths], edges, axes),
-        capacity=[dice.choice([28, 36, 999]) for _ in range(devices)],
-        point_to_point=dice.choice([(1, 1), (3, 2), (2, 5), (7, 1)]),
-        broadcast=dice.choice([(1, 1), (2, 3)]),
-        delay=dice.randrange(2),
-    )
-
-
-def read(sample: SlicingInstance) -> Instance:
-    """Return an instance as the checker has it."""
-    document = sample.to_json()
-    return read_instance({n: v for n, v in document.items() if n not in ("format", "problem")})
-
-
-def value(sample: SlicingInstance, rows: Any) -> int | None:
+def value(sample: SlicingInstance, plan: SlicingPlan) -> int | None:
     """Return what the checker says a plan takes; None if it does not fit."""
-    plan = rows if isinstance(rows, SlicingPlan) else SlicingPlan(np.array(rows))
-    stated: dict[str, Any] = {
-        "format": "boundmark-solution/1", "instance_sha256": sample.sha256, "problem": "slicing",
-        "objective": simulate(sample, plan)[0], **plan.to_json(),
-    }  # fmt: skip
-    try:
-        return checker.check_solution(sample.to_json(), stated)
-    except checker.Rejected as error:
-        reason = str(error)
-    assert "holds more than its capacity" in reason
-    return None
-
-
-@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
-def test_plans_take_what_they_take(seed: int) -> None:
-    """Latency and memory are those of the indices that each part has, needs and lacks."""
-    sample, dice = drawn(seed), random.Random(seed)
-    graph = sample.graph
-    every = [vectors(length, graph.devices) for length in graph.length.tolist()]
-    for _ in range(25):
-        rows = [dice.choice(row) for row in every]
-        latency, fits = simulate(sample, SlicingPlan(np.array(rows)))
-        assert value(sample, rows) == (latency if fits else None)
+    found = cost_or_reason(sample, plan.to_json())
+    assert isinstance(found, int) or "holds more than its capacity" in found
+    return found if isinstance(found, int) else None
 
 
 @pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
@@ -160,11 +88,13 @@ def test_tensors_are_held_until_they_are_read_last() -> None:
             capacity=[capacity],
         )  # fmt: skip
         # While operator 2 runs, its own output and those of 0 are there: 2 * 2 + 2 * 1.
-        assert (value(sample, [(0, 2)] * 4) is not None) == (is_enough or capacity >= 6)
+        assert (value(sample, SlicingPlan(np.array([(0, 2)] * 4))) is not None) == (
+            is_enough or capacity >= 6
+        )
     tight = instance([2, 2, 2], [[1]] * 3, edges, output=[2, 1, 1], capacity=[6])
-    assert value(tight, [(0, 2)] * 3) == 3
+    assert value(tight, SlicingPlan(np.array([(0, 2)] * 3))) == 3
     less = instance([2, 2, 2], [[1]] * 3, edges, output=[2, 1, 1], capacity=[5])
-    assert value(less, [(0, 2)] * 3) is None
+    assert value(less, SlicingPlan(np.array([(0, 2)] * 3))) is None
 
 
 def indices(edge: Edge, begin: int, end: int) -> tuple[int, int]:
@@ -378,35 +308,3 @@ def test_inputs_apart_take_no_more(seed: int) -> None:
         least = [sum(choice) for choice in itertools.product(*added)]
         together = map(sum, zip(operator.least(own).table(), least, strict=True))
         assert operator.smallest(own, added) <= min(together)
-
-
-@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
-def test_potentials_cost_nothing(seed: int) -> None:
-    """Whatever is moved between operators, no more is proved than the best plan takes."""
-    sample, dice = drawn(seed), random.Random(seed)
-    graph = read(sample)
-    devices = len(graph.capacity)
-    roomy = SlicingInstance.from_json({**sample.to_json(), "capacity": [2**40] * devices})
-    best = min(fastest(json.dumps(roomy.to_json())).values())
-    classes = []
-    for length in graph.length:
-        least = -(-length // devices)
-        inner = [width for width in range(least + 1, length) if dice.random() < 0.5]
-        classes.append(sorted({least, *inner, length}))
-    producers = [sorted({edge.producer for edge in row}) for row in graph.inputs]
-    for most in (1, 1, 2, 6, 12):
-        potentials = [
-            [[dice.randrange(most) for _ in classes[u]] for u in row] for row in producers
-        ]
-        document = {
-            "format": "boundmark-certificate/1", "instance_sha256": roomy.sha256, "bound": 0,
-            "problem": "slicing", "kind": "slice-potentials/1", "producer": "a test",
-            "payload": {"classes": classes, "potentials": potentials},
-        }  # fmt: skip
-        try:
-            proved = checker.check_certificate(roomy.to_json(), document)
-        except checker.Rejected as error:
-            # Potentials may well prove less than nothing.
-            assert "is more than it proves, -" in str(error)  # noqa: PT017
-            continue
-        assert proved <= best

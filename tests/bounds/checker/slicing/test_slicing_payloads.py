@@ -1,9 +1,11 @@
 """Payloads and documents of `slicing` that the checker refuses, and what it proves by hand."""
 
+import re
 from typing import Any
 
 import pytest
 from brute_force_slicing import HALO, instance, needs, needs_all
+from checking import cost_or_reason, proved
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import budget
@@ -14,15 +16,9 @@ SAMPLE = instance([4, 4], [[9, 9], [8, 8]], [needs(0, 1, 4, HALO)], point_to_poi
 PAYLOAD: dict[str, Any] = {"classes": [[2, 3, 4], [2, 3, 4]], "potentials": [[], [[0, 0, 0]]]}
 
 
-def check(kind: str, payload: Any, sample: SlicingInstance = SAMPLE, bound: int = 0) -> int:
+def check(kind: str, payload: Any, sample: SlicingInstance = SAMPLE) -> int:
     """Return what a payload proves."""
-    return checker.check_certificate(
-        sample.to_json(),
-        {
-            "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": bound,
-            "problem": "slicing", "kind": kind, "payload": payload, "producer": "a test",
-        },
-    )  # fmt: skip
+    return proved(sample, kind, payload)
 
 
 def test_by_hand() -> None:
@@ -67,30 +63,6 @@ def test_payloads_that_prove_nothing(kind: str, payload: Any, expected: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"length": []}, "has no operators"),
-        ({"axis": [0]}, "are not one for each operator"),
-        ({"launch": [0]}, "launch of the instance is not one for each device"),
-        ({"work": [[9, 9]]}, "work of the instance is not one for each"),
-        ({"edges": [[1, 0, 1, 4, 1, 0, 1, 1, 1]]}, "does not lead to a later operator"),
-        ({"edges": [[0, 1, 1, 4]]}, "does not have 9 numbers"),
-        ({"edges": [[0, 1, 1, 4, 1, 0, 1, 0, 1]]}, "has a number out of range"),
-        ({"edges": [[0, 1, 1, 4, 0, 0, 1, 1, 1]]}, "has a number out of range"),
-        ({"edges": [[0, 1, 1, 3, 1, 0, 1, 1, 1]]}, "does not have the extent of its producer"),
-        ({"point_to_point": [1, 0]}, "is not ticks and at least one byte"),
-        ({"weights": [2**53, 1]}, "add up to more than"),
-        ({"delay": -1}, "delay of the instance is not"),
-        ({"router": 1}, "it has 'router'"),
-    ],
-)
-def test_malformed_instances(change: dict[str, Any], expected: str) -> None:
-    """Each is refused with what is wrong."""
-    with pytest.raises(checker.Rejected, match=expected):
-        checker.check_instance({**SAMPLE.to_json(), **change})
-
-
-@pytest.mark.parametrize(
     ("vectors", "expected"),
     [
         ([[0, 2, 4]], "not one for each operator"),
@@ -102,12 +74,7 @@ def test_malformed_instances(change: dict[str, Any], expected: str) -> None:
 )
 def test_vectors_that_are_none(vectors: Any, expected: str) -> None:
     """Each is refused with what is wrong."""
-    stored = {
-        "format": "boundmark-solution/1", "instance_sha256": SAMPLE.sha256, "problem": "slicing",
-        "objective": 12, "vectors": vectors,
-    }  # fmt: skip
-    with pytest.raises(checker.Rejected, match=expected):
-        checker.check_solution(SAMPLE.to_json(), stored)
+    assert re.search(expected, str(cost_or_reason(SAMPLE, {"vectors": vectors})))
 
 
 @pytest.mark.parametrize(
@@ -123,12 +90,8 @@ def test_vectors_that_are_none(vectors: Any, expected: str) -> None:
 def test_orders_that_are_none(order: Any, expected: str) -> None:
     """Each is refused with what is wrong."""
     sample = instance([2, 2], [[1, 1]] * 2, [needs(0, 1, 2)])
-    stored = {
-        "format": "boundmark-solution/1", "instance_sha256": sample.sha256, "problem": "slicing",
-        "objective": 2, "vectors": [[0, 1, 2], [0, 1, 2]], "order": order,
-    }  # fmt: skip
-    with pytest.raises(checker.Rejected, match=expected):
-        checker.check_solution(sample.to_json(), stored)
+    stored = {"vectors": [[0, 1, 2], [0, 1, 2]], "order": order}
+    assert expected in str(cost_or_reason(sample, stored))
     if order is not None:
         with pytest.raises(InvalidInputError, match="order"):
             sample.objective(SlicingPlan.from_json(stored))
@@ -137,17 +100,13 @@ def test_orders_that_are_none(order: Any, expected: str) -> None:
 def test_descending_vectors_and_too_little_memory() -> None:
     """Both break a constraint."""
     sample = instance([4, 4], [[1] * 3] * 2, output=[2, 1], weights=[3, 0], capacity=[7, 9, 9])
-    stored = {
-        "format": "boundmark-solution/1", "instance_sha256": sample.sha256, "problem": "slicing",
-        "objective": 2, "vectors": [[0, 2, 4, 4], [0, 3, 2, 4]],
-    }  # fmt: skip
-    with pytest.raises(checker.Rejected, match="is not ascending"):
-        checker.check_solution(sample.to_json(), stored)
-    stored["vectors"] = [[0, 2, 3, 4], [0, 2, 3, 4]]
-    assert checker.check_solution(sample.to_json(), stored) == 2
-    stored["vectors"] = [[0, 3, 3, 4], [0, 2, 3, 4]]
-    with pytest.raises(checker.Rejected, match="holds more than its capacity"):
-        checker.check_solution(sample.to_json(), stored)
+    for vectors, expected in (
+        ([[0, 2, 4, 4], [0, 3, 2, 4]], "is not ascending"),
+        ([[0, 2, 3, 4], [0, 2, 3, 4]], 2),
+        ([[0, 3, 3, 4], [0, 2, 3, 4]], "holds more than its capacity"),
+    ):
+        found = cost_or_reason(sample, {"vectors": vectors})
+        assert found == expected or str(expected) in str(found)
 
 
 def test_work_is_counted_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

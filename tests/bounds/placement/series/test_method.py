@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from brute_force_placement import instance, optimum
+from checking import proved
 from recording import Recorder
 
 from boundmark.benchmarks.solving.model import named_instance
@@ -286,11 +287,7 @@ def test_loads_of_devices_that_are_alike() -> None:
         closing.read, closing.parts, closing.network.duration, closing.bound
     )
     assert bound == closing.bound
-    document = {
-        "format": "boundmark-certificate/1", "instance_sha256": sample.sha256, "bound": bound,
-        "problem": "placement", "kind": "series/1", "producer": "a test", "payload": payload,
-    }  # fmt: skip
-    assert checker.check_certificate(sample.to_json(), document) == bound
+    assert proved(sample, "series/1", payload, bound) == bound
 
 
 def test_what_layers_share_is_lowered_together(monkeypatch: pytest.MonkeyPatch) -> None:
