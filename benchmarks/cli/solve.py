@@ -354,7 +354,8 @@ def _without_rules(
 ) -> "Answer | None":
     """Return the answer where solutions follow no tool's rules; None if they follow none here.
 
-    None, too, if there is nothing to compare with, or no time is left.
+    None, too, if there is nothing to compare with, as where the tool's ways of using the host have
+    costs of their own, or no time is left.
     """
     from boundmark.benchmarks.solving.model import named_instance
     from boundmark.benchmarks.solving.search import solve
@@ -365,6 +366,8 @@ def _without_rules(
     others = {name: text for name, text in parameters.items() if name != "rules"}
     free = named_instance(model, others, instance.problem)
     left = limits.time_limit_seconds - answer.seconds
+    if free.costs != answer.source.costs:
+        return None
     if free.instance.sha256 == instance.sha256 or left < LEAST_SECONDS:
         return None
     limits = replace(limits, time_limit_seconds=left)

@@ -20,4 +20,13 @@ LAYER_LOAD = Method(
     run=Deferred("boundmark.bounds.layers.layer_load:run"),
 )
 
-METHODS: tuple[Method, ...] = (LAYER_REACH, LAYER_LOAD)
+LAYER_CHOICES = Method(
+    name="layer-choices",
+    problem="layers",
+    kind="exact",
+    summary="How many layers keep a part of themselves on the host: layer-reach for each number.",
+    run=Deferred("boundmark.bounds.layers.layer_choices:run"),
+    params={"steps": 0},
+)
+
+METHODS: tuple[Method, ...] = (LAYER_REACH, LAYER_LOAD, LAYER_CHOICES)

@@ -34,6 +34,7 @@ def run(
 
     Raises `UnsupportedError` if the goal is another one than the bottleneck.
     """
+    refuse_question(instance)
     if instance.goal != "bottleneck":
         raise UnsupportedError(
             f"the goal is {instance.goal!r}; the method expects bottleneck, the largest load."
@@ -49,6 +50,15 @@ def run(
                 best, steps, prices = found, number, tried
     payload = {"bound": best, "steps": steps, "prices": prices}
     progress.bound(Certificate.of(instance, KIND, best, payload, "layer-load"))
+
+
+def refuse_question(instance: LayersInstance) -> None:
+    """Refuse an instance whose layers may keep a part of themselves on the host."""
+    if instance.chain.split is not None:
+        raise UnsupportedError(
+            "layers may keep a part of themselves on the host, and the method expects whole "
+            "layers; layer-choices is for any number of those that do."
+        )
 
 
 def _largest(read: Instance, steps: int, prices: list[int], best: int) -> int:

@@ -7,6 +7,7 @@ a Lagrangian relaxation, in which devices have prices instead of numbers, leaves
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from boundmark.bounds.checker.layers.reach import (
     most_paid,
     reached,
 )
-from boundmark.bounds.layers.layer_load import UNIT, speed_prices
+from boundmark.bounds.layers.layer_load import UNIT, refuse_question, speed_prices
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
@@ -64,9 +65,9 @@ def run(
             f"there are {instance.virtual_stages} virtual stages; the search expects one stage for "
             "each device."
         )
+    refuse_question(instance)
     read = checker.check_instance(instance.to_json())
-    search = _Search(instance, read, budget)
-    search.steps = min(steps or STEPS, MOST_STEPS)
+    search = Search(instance, read, budget, steps)
     if not search.bottleneck():
         most = instance.most() + 1
         progress.bound(
@@ -88,13 +89,15 @@ def run(
         progress.bound(Certificate.of(instance, KIND, search.bound, payload, "layer-reach"))
 
 
-class _Search:
+class Search:
     """Thresholds that are tested, and the best assignment and bound so far."""
 
-    def __init__(self, instance: LayersInstance, read: Instance, budget: Budget) -> None:
+    def __init__(
+        self, instance: LayersInstance, read: Instance, budget: Budget, steps: int = 0
+    ) -> None:
         self.instance, self.read = instance, read
         self.alone = read._replace(adds=0, rounds=1)
-        self.budget, self.steps = budget, MOST_STEPS
+        self.budget, self.steps = budget, min(steps or STEPS, MOST_STEPS)
         self.types = len(read.members)
         # For which prices are found.
         self.case = read.cases[0]
@@ -109,6 +112,29 @@ class _Search:
             "bound": bound, "prices": self.prices,
             "largest": largest, "largest_prices": self.largest_prices,
         }  # fmt: skip
+
+    def below(self, target: int) -> None:
+        """Find the best assignment that costs less than `target`, or prove that there is none.
+
+        `best` is such a one or None, and `bound` is proven up to `target`.
+        """
+        if not self.read.adds:
+            self._start(target)
+            with suppress(checker.TooLarge), limited("an assignment", self.steps):
+                found = reached(self.alone, target - 1, self.largest_prices)
+                if found is None:
+                    self.bound = self.largest = target
+                    return
+            self.largest_prices = [UNIT] * self.types
+            self.bottleneck()
+            self.bound = min(self.largest, target)
+        else:
+            if self.read.rounds:
+                self.bottleneck()
+                self.best = None
+            self.added(target)
+        if self.best is not None and self.instance.objective(self.best) >= target:
+            self.best = None
 
     def bottleneck(self) -> bool:
         """Find the smallest largest load; return whether any assignment fits into memory."""
@@ -208,9 +234,11 @@ class _Search:
         rest = Rest(self.alone, self.case, prices, cap)
         return rest.root - most_paid(self.alone, self.case, prices), rest
 
-    def added(self) -> None:
-        """Find the least sum of loads, or the least makespan."""
+    def added(self, below: int | None = None) -> None:
+        """Find the least sum of loads or makespan; what is not `below` does not count."""
         rounds, target = self.read.rounds, self.instance.most() + 1
+        if below is not None:
+            target = below
         if self.best is not None:
             target = self.instance.objective(self.best)
 

@@ -282,7 +282,7 @@ class Transformer(LayerModel):
         words = one.multiplied // width
         if one.multiplied:
             work = times * 2.0 * tokens * one.multiplied
-            operation = Operation(work, times * (read + parallel * through))
+            operation = Operation(work, times * (read + parallel * through), times * read)
         held = 0
         if workload.phase == TRAINING:
             # An input of 16 bits, and scores of 32 bits ([KORTHIKANTI23], Section 4.3).
@@ -322,11 +322,12 @@ class Transformer(LayerModel):
             lanes = parallel * block.width + block.lanes
             operations.append(_product(block.network, tokens, lanes, workload))
             reductions += ways
+        experts = tuple(one for one in block.network if one.copies > 1)
         if workload.phase == TRAINING:
             held = tokens * block.width * KEPT_BYTES
         return LayerFacts(
             block.name,
-            tuple(Operation(times * one.flops, times * one.moved) for one in operations),
+            tuple(Operation(*(times * value for value in one)) for one in operations),
             _kept(*block.kept(parallel), workload),
             math.ceil(held),
             # What a decoder hands on includes what its encoder has found.
@@ -334,6 +335,8 @@ class Transformer(LayerModel):
             round(_read(block.parameters, block.size, workload)),
             reductions=reductions,
             reduced=float(reductions * through * block.width),
+            experts=_product(experts, tokens, lanes, workload) if experts else None,
+            expert_weights=sum(_kept(one.parameters, one.size, workload) for one in experts),
         )
 
 
@@ -347,7 +350,7 @@ def _product(matrices: Sequence[Matrix], tokens: int, lanes: int, workload: Work
         for one, times in zip(matrices, often, strict=True)
     )
     work = 2.0 * tokens * sum(a * one.met for one, a in zip(matrices, often, strict=True))
-    return Operation(work, read + 2 * ACTIVATION_BYTES * tokens * lanes)
+    return Operation(work, read + 2 * ACTIVATION_BYTES * tokens * lanes, read)
 
 
 def _read(parameters: int, size: int, workload: Workload) -> float:

@@ -14,6 +14,7 @@ from boundmark.problems.layers.costs import MEASURED, ROOFLINE, chain_of, cost_w
 from boundmark.problems.layers.fleet import EXPECTED, read_fleet
 from boundmark.problems.layers.flights import EXPECTED as EXPECTED_IN_FLIGHT
 from boundmark.problems.layers.flights import INTERLEAVED, ONE_F_ONE_B, STAGES, read_in_flight
+from boundmark.problems.layers.host import with_host
 from boundmark.problems.layers.instance import (
     GOALS,
     LATENCY,
@@ -93,18 +94,23 @@ def _instance(
                 f"{next(iter(made_of))} is given, and the layers come with times; expected none."
             )
         return LayersInstance(under_rules(source, rules, virtual_stages), *options)
-    fleet = read_fleet(devices, tensor_parallel)
+    fleet, host = with_host(read_fleet(devices, tensor_parallel), rules)
     if layers and not isinstance(source, GraphLayers):
         raise InvalidInputError(
             f"layers is {quoted(layers)}, and the model's layers are known; expected a graph."
         )
     if costs == MEASURED:
         workload = replace(workload, measured_on=tuple(kind.model for kind in fleet.kinds))
-    chain = chain_of(source, workload, fleet, memory_percent)
+    chain = chain_of(source, workload, fleet, memory_percent, host)
     if not source.has_times and costs != MEASURED:
         for kind in dict.fromkeys(fleet.kinds):
             taken += substitutes(kind, source.dtype)
-    words = cost_words(fleet, costs, source) + (f", read as {family}" if family else "")
+    words = cost_words(fleet, costs, source, host) + (f", read as {family}" if family else "")
+    if host is not None and measured:
+        raise InvalidInputError(
+            "measured is given, and a host is among the devices; expected none of the two, since "
+            "what a stage has taken does not say what its host has."
+        )
     if measured:
         chain, note = scaled_to_stages(chain, measured)
         words += f", scaled to {measured}"
@@ -308,8 +314,13 @@ PROBLEM = Problem(
     instance=_instance,
     instance_from_json=LayersInstance.from_json,
     solution_from_json=LayerAssignment.from_json,
-    immediate={"layer-reach": {"steps": 400_000}, "interleave": {}, "layer-load": {}},
-    rounds=(("layer-reach", "interleave", "layer-load"),),
+    immediate={
+        "layer-reach": {"steps": 400_000},
+        "layer-choices": {"steps": 400_000},
+        "interleave": {},
+        "layer-load": {},
+    },
+    rounds=(("layer-reach", "layer-choices", "interleave", "layer-load"),),
     precedence=60,
     naming=NAMING,
     table=TABLE,

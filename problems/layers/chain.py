@@ -1,7 +1,7 @@
 """A chain of layers with costs on the devices that may run them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -39,6 +39,38 @@ class Origin:
     phase: str = ""
     batch: int = 0
     context: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """What changes for layers that keep a part of themselves on the host.
+
+    Attributes
+    ----------
+    host
+        The type of the host, if it can have layers of its own; else none.
+    room
+        Bytes that the host has.
+    time
+        Ticks of each layer if it is split, on each type, shape (T, n).
+    bytes
+        Of each layer's weights, what is on the host then, shape (n,).
+    most
+        How many layers may be split: the first ones behind those before the repeated ones.
+    is_joined
+        Whether split layers are in one stage with all before them.
+    """
+
+    host: tuple[int, ...]
+    room: int
+    time: IntArray
+    bytes: IntArray
+    most: int
+    is_joined: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", frozen(self.time, "split_time"))
+        object.__setattr__(self, "bytes", frozen(self.bytes, "split_bytes"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +119,10 @@ class LayerChain:
         The options that the chain was made with.
     origin
         What a chain that was made of a model says of it, likewise.
+    first
+        Types whose devices can only have the first stage, as a host in llama.cpp.
+    split
+        What changes for layers that keep a part of themselves on the host; None if none may.
     """
 
     time: IntArray
@@ -105,6 +141,8 @@ class LayerChain:
     tick: str = "unit"
     made_of: dict[str, int | str] = field(default_factory=dict)
     origin: Origin = Origin()
+    first: tuple[int, ...] = ()
+    split: Split | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.names) <= MOST_LAYERS:
@@ -123,7 +161,9 @@ class LayerChain:
         self._check_shapes()
         self._check_groups()
         self._check_total()
-        self.check_memory()
+        self._check_host()
+        if self.split is None:
+            self.check_memory()
 
     @property
     def layers(self) -> int:
@@ -157,6 +197,35 @@ class LayerChain:
         shared = sum(size for i, j, size in self.tied if first <= i and j < end)
         (kept, held), (before, held_before) = self._before[end], self._before[first]
         return kept - before - shared + in_flight * (held - held_before)
+
+    def with_split(self, count: int) -> "LayerChain":
+        """Return the chain in which so many layers keep a part of themselves on the host.
+
+        Raises
+        ------
+        InvalidInputError
+            If it does not fit into the memory.
+        """
+        split, before = self.split, self.outer[0]
+        assert split is not None
+        moved = range(before, before + count)
+        room = split.room - sum(map(int, split.bytes[before : before + count]))
+        if room < 0:
+            raise InvalidInputError(
+                f"{count} split layers take {split.room - room:,} bytes on the host, {-room:,} "
+                "more than it has; expected fewer, or more memory."
+            )
+        time, weights, capacity = (np.array(x) for x in (self.time, self.weights, self.capacity))
+        time[:, before : before + count] = split.time[:, before : before + count]
+        weights[before : before + count] -= split.bytes[before : before + count]
+        capacity[list(split.host)] = room
+        joined = self.joined
+        if split.is_joined and count:
+            joined = tuple(sorted({*joined, *range(1, moved.stop)}))
+        return replace(
+            self, time=frozen(time), weights=frozen(weights), capacity=frozen(capacity),
+            joined=joined, split=None,
+        )  # fmt: skip
 
     def check_memory(self) -> None:
         """Refuse a chain with a layer that fits on no device, or larger than all memory."""
@@ -224,6 +293,36 @@ class LayerChain:
                     f"layers {i} and {j} share {size} bytes; expected no more than either keeps."
                 )
             seen |= {i, j}
+
+    def _check_host(self) -> None:
+        if list(self.first) != sorted({*self.first} & {*range(self.types)}):
+            raise InvalidInputError(
+                f"first is {quoted(self.first)}; expected types of devices, ascending."
+            )
+        split = self.split
+        if split is None:
+            return
+        if split.time.shape != self.time.shape or split.bytes.shape != self.weights.shape:
+            raise InvalidInputError(
+                "split_time or split_bytes is not as large as time and weights; expected as many."
+            )
+        if (split.time < 0).any() or (split.bytes < 0).any() or (split.bytes > self.weights).any():
+            raise InvalidInputError(
+                "split_time or split_bytes has an entry below 0 or more bytes than weights; "
+                "expected none."
+            )
+        if not 0 <= split.room <= LARGEST_TOTAL:
+            raise InvalidInputError(f"room is {split.room}; expected 0 to 2^53.")
+        if not 0 <= split.most <= self.layers - sum(self.outer):
+            raise InvalidInputError(
+                f"most_split is {split.most}; expected 0 to {self.layers - sum(self.outer)}."
+            )
+        if len(split.host) > 1 or any(
+            not 0 <= kind < self.types or self.devices.count(kind) > 1 for kind in split.host
+        ):
+            raise InvalidInputError(
+                f"host is {quoted(split.host)}; expected the type of a single device, or none."
+            )
 
     def _check_total(self) -> None:
         """Refuse costs so large that sums of them could be inexact."""

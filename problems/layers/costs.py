@@ -6,11 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from boundmark.problems.arrays import frozen
+from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.devices import Device, Link, canonical_device_name
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.chain import LayerChain, Origin
+from boundmark.problems.layers.chain import LayerChain, Origin, Split
 from boundmark.problems.layers.fleet import Fleet
+from boundmark.problems.layers.host import (
+    EXPERTS,
+    MOVED,
+    WORDS,
+    Card,
+    Host,
+    check_workload,
+    host_seconds,
+    split_seconds,
+)
 from boundmark.problems.layers.model import LayerFacts, LayerModel, Workload
 from boundmark.problems.ticks import NANOSECONDS
 
@@ -18,7 +28,11 @@ ROOFLINE, MEASURED = "roofline", "measured"
 
 
 def chain_of(
-    model: LayerModel, workload: Workload, fleet: Fleet, memory_percent: int
+    model: LayerModel,
+    workload: Workload,
+    fleet: Fleet,
+    memory_percent: int,
+    host: Host | None = None,
 ) -> LayerChain:
     """Return a model's layers with their times in nanoseconds, each rounded once.
 
@@ -32,6 +46,8 @@ def chain_of(
     ----------
     memory_percent
         Of each device's memory that layers may take.
+    host
+        The computer whose memory layers may be in, as `with_host` returns it with the fleet.
 
     Raises
     ------
@@ -68,16 +84,30 @@ def chain_of(
         for a in range(len(fleet.kinds))
     ]
     moved = [layer.output for layer in layers[:-1]]
+    times = [
+        frozen(
+            [_ticks(_seconds(layer, on, model.dtype)) for layer in split[on.degree]],
+            f"the times of layers in nanoseconds on {on.device.name!r}",
+        )
+        for on in stages
+    ]
+    capacity = [on.degree * _usable(on.device, memory_percent) for on in stages]
+    outer, parted = model.outer_in(workload), None
+    if host is not None:
+        check_workload(workload, layers)
+        cards = {kind: Card(stages[kind].device, stages[kind].degree, link)
+                 for kind, link in host.links.items()}  # fmt: skip
+        parted = _split(model, workload, split, cards, times, host, memory_percent)
+        largest = max(layer.weights for layer in layers)
+        for kind in cards if host.way == MOVED else ():
+            capacity[kind] = max(0, capacity[kind] - largest)
+        if host.kind is not None:
+            card = cards[min(cards)]
+            times[host.kind] = frozen(
+                [_ticks(host_seconds(layer, card, host, workload, model.dtype)) for layer in layers]
+            )
     return LayerChain(
-        time=frozen(
-            [
-                frozen(
-                    [_ticks(_seconds(layer, on, model.dtype)) for layer in split[on.degree]],
-                    f"the times of layers in nanoseconds on {on.device.name!r}",
-                )
-                for on in stages
-            ]
-        ),
+        time=frozen(times),
         weights=frozen([layer.weights for layer in layers]),
         held=frozen([layer.held for layer in layers]),
         tied=model.tied(workload),
@@ -89,14 +119,57 @@ def chain_of(
         ),
         link=frozen(links),
         devices=fleet.types,
-        capacity=frozen([on.degree * _usable(on.device, memory_percent) for on in stages]),
+        capacity=frozen(capacity),
         sizes=frozen([layer.parameters for layer in layers]),
-        outer=model.outer_in(workload),
+        outer=outer,
         names=tuple(layer.name for layer in layers),
         device_names=fleet.names,
         tick="ns",
         origin=Origin(notes=_on_sizes(split)),
+        first=() if host is None or host.kind is None else (host.kind,),
+        split=parted,
     )
+
+
+def _split(
+    model: LayerModel, workload: Workload, layers: Mapping[int, Sequence[LayerFacts]],
+    cards: Mapping[int, Card], times: Sequence[IntArray], host: Host, memory_percent: int,
+) -> Split | None:  # fmt: skip
+    """Return what changes for split layers; None if no layer has a part for the host."""
+    facts, (before, behind) = layers[max(layers)], model.outer_in(workload)
+    repeated = range(before, len(facts) - behind)
+    on_host = [
+        (one.expert_weights if host.way == EXPERTS else one.weights) if at in repeated else 0
+        for at, one in enumerate(facts)
+    ]
+    if not any(on_host):
+        return None
+    for i, j, _ in model.tied(workload):
+        if {i, j} & set(repeated) and (on_host[i] or on_host[j]):
+            raise InvalidInputError(
+                f"layers {quoted(facts[i].name)} and {quoted(facts[j].name)} share parameters; "
+                "expected none that do where layers are on the host."
+            )
+    return Split(
+        () if host.kind is None else (host.kind,),
+        _usable(host.device, memory_percent),
+        frozen(
+            [
+                [
+                    _ticks(split_seconds(layer, ticks / NANOSECONDS, cards[kind], host, workload,
+                                         model.dtype))
+                    if kind in cards else ticks
+                    for layer, ticks in zip(
+                        layers[cards[kind].degree if kind in cards else max(layers)],
+                        row.tolist(), strict=True)
+                ]
+                for kind, row in enumerate(times)
+            ]
+        ),
+        frozen(on_host),
+        len(repeated),
+        host.way == MOVED,
+    )  # fmt: skip
 
 
 def _usable(device: Device, memory_percent: int) -> int:
@@ -104,7 +177,7 @@ def _usable(device: Device, memory_percent: int) -> int:
     return device.memory_bytes * (100 if device.memory_is_left else memory_percent) // 100
 
 
-def cost_words(fleet: Fleet, costs: str, model: LayerModel) -> str:
+def cost_words(fleet: Fleet, costs: str, model: LayerModel, host: Host | None = None) -> str:
     """Return what the times of a model on some devices rest on, in words.
 
     Examples
@@ -119,6 +192,8 @@ def cost_words(fleet: Fleet, costs: str, model: LayerModel) -> str:
     devices = " and ".join(
         f"{count} {name}" if count > 1 else name for name, count in counted.items()
     )
+    if host is not None and host.kind is None:
+        devices += f" with the memory of {host.device.name}"
     basis = "the roofline model of"
     if costs == MEASURED:
         basis = "measured times of kernels on"
@@ -126,11 +201,13 @@ def cost_words(fleet: Fleet, costs: str, model: LayerModel) -> str:
         basis = "measured times of operators on"
     elif model.has_times:
         basis = "the times of the table, for"
-    rates = sorted({link.bandwidth / 1e9 for link in fleet.links.values()})
+    joined = [*fleet.links.values(), *(host.links.values() if host else ())]
+    rates = sorted({link.bandwidth / 1e9 for link in joined})
     between = (
         " to ".join(f"{rate:.3g}" for rate in dict.fromkeys((rates[0], rates[-1]))) if rates else ""
     )
-    return f"{basis} {devices}" + (f", {between} GB/s links" if between else "")
+    found = f"{basis} {devices}" + (f", {between} GB/s links" if between else "")
+    return found + (f", {WORDS[host.way]}" if host else "")
 
 
 def _on_sizes(split: Mapping[int, Sequence[LayerFacts]]) -> tuple[str, ...]:

@@ -3,8 +3,10 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.dag import Dag
@@ -15,7 +17,7 @@ from boundmark.problems.json_documents import (
     check_integer_tables,
     is_integer_list,
 )
-from boundmark.problems.layers.chain import LayerChain
+from boundmark.problems.layers.chain import LayerChain, Split
 from boundmark.problems.layers.flights import (
     EXPECTED,
     INTERLEAVED,
@@ -41,9 +43,14 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LayerAssignment:
-    """The number of the device that runs each layer, shape (n,)."""
+    """The number of the device that runs each layer, shape (n,).
+
+    Of a question, `configuration` has the integers that tell its configuration from others: how
+    many layers are split.
+    """
 
     devices: IntArray
+    configuration: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "devices", frozen(self.devices, "devices"))
@@ -62,8 +69,9 @@ class LayerAssignment:
         return tuple(Stage(devices[a], a, b) for a, b in zip(starts, ends, strict=True))
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``{"devices": [0, 0, 1, ...]}``."""
-        return {"devices": self.devices.tolist()}
+        """Return ``{"devices": [0, 0, 1, ...]}``, and the configuration if there is one."""
+        found: dict[str, Any] = {"devices": self.devices.tolist()}
+        return found | ({"configuration": [*self.configuration]} if self.configuration else {})
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LayerAssignment":
@@ -71,7 +79,10 @@ class LayerAssignment:
         devices = value.get("devices")
         if not is_integer_list(devices) or not devices:
             raise InvalidInputError("devices of the solution is not a list of integers.")
-        return cls(frozen(devices, "devices"))
+        name = value.get("configuration", [])
+        if not is_integer_list(name):
+            raise InvalidInputError("configuration of the solution is not a list of integers.")
+        return cls(frozen(devices, "devices"), tuple(name))
 
 
 BOTTLENECK, LATENCY, MAKESPAN = GOALS = ("bottleneck", "latency", "makespan")
@@ -88,6 +99,11 @@ MOST_VIRTUAL = 64
 # Fields that are one integer for each layer, type or device, and those that are tables.
 _LISTS = ("weights", "held", "joined", "devices", "capacity", "sizes", "outer")
 _TABLES = ("time", "transfer", "link")
+
+# What a question has beside; see `Split`.
+HOST = "host"
+_HOST_FIELDS = ("question", "host", "room", "split_time", "split_bytes", "most_split",
+                "split_joined")  # fmt: skip
 
 
 class StageLoad(NamedTuple):
@@ -126,6 +142,9 @@ class LayersInstance(StoredInstance):
     With v > 1 virtual stages, each of p devices that are used has v stages: the j-th of p v stages
     is on the device of rank j mod p, and the ranks are in the order of the devices if that is
     given. A device's load is that of its stages together, and the goal is the bottleneck.
+
+    If layers may keep a part of themselves on the host (`chain.split`), the instance is a question:
+    a solution says how many of the first ones do, and is one of the instance `split_into` that.
 
     Attributes
     ----------
@@ -203,6 +222,49 @@ class LayersInstance(StoredInstance):
         """What the times rest on, in words; empty where nobody knows."""
         return self.chain.origin.costs
 
+    @property
+    def splits(self) -> range:
+        """How many layers may be split."""
+        return range(0 if self.chain.split is None else self.chain.split.most + 1)
+
+    def split_into(self, count: int) -> "LayersInstance":
+        """Return the instance in which so many layers keep a part of themselves on the host.
+
+        Raises
+        ------
+        InvalidInputError
+            If it does not fit into the memory.
+        """
+        if count not in self._split:
+            self._split[count] = replace(self, chain=self.chain.with_split(count))
+        return self._split[count]
+
+    @cached_property
+    def _split(self) -> dict[int, "LayersInstance"]:
+        return {}
+
+    def chosen(self, solution: LayerAssignment) -> "LayersInstance":
+        """Return the instance of a solution's configuration.
+
+        Raises
+        ------
+        InvalidInputError
+            If the configuration is none, or does not fit into the memory.
+        """
+        name = solution.configuration
+        if self.chain.split is None:
+            if name:
+                raise InvalidInputError(
+                    f"configuration is {quoted(name)}, and no layers can be split; expected none."
+                )
+            return self
+        if len(name) != 1 or name[0] not in self.splits:
+            raise InvalidInputError(
+                f"configuration is {quoted(name)}; expected how many layers are split, from 0 to "
+                f"{self.chain.split.most}."
+            )
+        return self.split_into(name[0])
+
     def check_memory(self) -> None:
         """Refuse an instance if all devices together have too little memory for any pipeline.
 
@@ -212,6 +274,16 @@ class LayersInstance(StoredInstance):
             With how many bytes are missing at least, and how many micro-batches are in flight.
         """
         chain, rule = self.chain, self.in_flight
+        reason: InvalidInputError | None = None
+        for count in reversed(self.splits):
+            try:
+                self.split_into(count).check_memory()
+            except InvalidInputError as error:
+                reason = reason or error
+            else:
+                return
+        if reason:
+            raise reason
         capacities = sorted((int(chain.capacity[kind]) for kind in chain.devices), reverse=True)
         fixed, flight = chain.memory(0, chain.layers, 0), int(chain.held.sum())
         least: tuple[int, int, int] | None = None
@@ -326,6 +398,8 @@ class LayersInstance(StoredInstance):
             If layers of a device are not contiguous, a device is none, stages leave the given
             order, or joined layers are apart.
         """
+        if (chosen := self.chosen(solution)) is not self:
+            return chosen.stage_loads(LayerAssignment(solution.devices))
         stages = solution.stages
         self._check(solution, stages)
         loads = self._loads(stages)
@@ -388,7 +462,8 @@ class LayersInstance(StoredInstance):
     def most(self) -> int:
         """Return what no assignment costs more than."""
         chain = self.chain
-        loads = int(chain.time.max(axis=0).astype(object).sum())
+        times = chain.time if chain.split is None else np.maximum(chain.time, chain.split.time)
+        loads = int(times.max(axis=0).astype(object).sum())
         if chain.layers > 1:
             loads += int(chain.transfer.max(axis=0).astype(object).sum())
         return (1 + self.micro_batches) * loads
@@ -478,6 +553,12 @@ class LayersInstance(StoredInstance):
             self._check_ranks(stages)
         elif self.device_order == GIVEN and used != sorted(used):
             raise InvalidInputError("stages leave the order of the devices; expected them in it.")
+        for device in used[1:]:
+            if chain.devices[device] in chain.first:
+                raise InvalidInputError(
+                    f"device {chain.device_names[device]!r} has a later stage; expected the first "
+                    "one there, or none."
+                )
         for stage in stages[1:]:
             if stage.first in chain.joined:
                 raise InvalidInputError(
@@ -507,13 +588,18 @@ class LayersInstance(StoredInstance):
             "capacity": chain.capacity.tolist(),
             "sizes": chain.sizes.tolist(),
             "outer": list(chain.outer),
+            **({"first": list(chain.first)} if chain.first else {}),
+            **_split_fields(chain.split),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LayersInstance":
         """Read the JSON that `to_json` wrote; layers and devices get their numbers as names."""
-        cls.check_head(value, FIELDS, (*_LISTS, *_TABLES, "tied"))
+        more = _HOST_FIELDS if "question" in value else ()
+        cls.check_head(value, (*FIELDS, *more), (*_LISTS, *_TABLES, "tied"), ("first",))
         check_integer_lists(value, _LISTS)
+        if "first" in value and not (is_integer_list(value["first"]) and value["first"]):
+            raise InvalidInputError("first is not a list of integers, or empty; expected some.")
         check_integer_tables(value, (*_TABLES, "tied"))
         if any(len(triple) != 3 for triple in value["tied"]):
             raise InvalidInputError("tied is not a list of triples of integers.")
@@ -540,6 +626,33 @@ class LayersInstance(StoredInstance):
             names=numbers_as_names(len(value["weights"])),
             device_names=numbers_as_names(len(value["devices"])),
             made_of=dict(made_of),
+            first=tuple(value.get("first", ())),
+            split=_read_split(value) if more else None,
         )
         names = ("goal", "device_order", "micro_batches", "in_flight", "virtual_stages")
         return cls(chain, *(value[name] for name in names))
+
+
+def _split_fields(split: Split | None) -> dict[str, Any]:
+    """Return what a question has beside an instance."""
+    if split is None:
+        return {}
+    values = (HOST, list(split.host), split.room, split.time.tolist(), split.bytes.tolist(),
+              split.most, int(split.is_joined))  # fmt: skip
+    return dict(zip(_HOST_FIELDS, values, strict=True))
+
+
+def _read_split(value: Mapping[str, Any]) -> Split:
+    if value["question"] != HOST:
+        raise InvalidInputError(f"question is {quoted(value['question'])}; expected {HOST!r}.")
+    check_integer_lists(value, ("host", "split_bytes"))
+    check_integer_tables(value, ("split_time",))
+    for name in ("room", "most_split", "split_joined"):
+        if type(value[name]) is not int:
+            raise InvalidInputError(f"{name} is {quoted(value[name])}; expected an integer.")
+    if value["split_joined"] not in (0, 1):
+        raise InvalidInputError(f"split_joined is {value['split_joined']}; expected 0 or 1.")
+    return Split(
+        tuple(value["host"]), value["room"], value["split_time"], value["split_bytes"],
+        value["most_split"], bool(value["split_joined"]),
+    )  # fmt: skip

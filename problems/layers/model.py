@@ -70,10 +70,14 @@ USUAL = Workload()
 
 
 class Operation(NamedTuple):
-    """Arithmetic operations, and bytes read and written, of something that is launched."""
+    """Arithmetic operations, and bytes read and written, of something that is launched.
+
+    Of the bytes, `weights` are parameters.
+    """
 
     flops: float
     moved: float
+    weights: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,10 @@ class LayerFacts:
         All-reduces of a pass, if the layer is split over several devices.
     reduced
         Bytes of the tensors that they add up, all of them together.
+    experts
+        What the last operation does with experts that not all tokens meet, where there are some.
+    expert_weights
+        Bytes that stay of these.
     """
 
     name: str
@@ -115,6 +123,8 @@ class LayerFacts:
     operators: tuple[str, ...] = ()
     reductions: int = 0
     reduced: float = 0.0
+    experts: Operation | None = None
+    expert_weights: int = 0
 
 
 class LayerModel(ABC):

@@ -3,9 +3,10 @@
 import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 from boundmark.problems.layers import LayerAssignment, LayerChain, LayersInstance, Stage
+from boundmark.problems.layers.chain import Split
 
 
 def assignments(sample: LayersInstance) -> Iterator[tuple[list[int], list[int]]]:
@@ -112,6 +113,8 @@ def interleaved_peak(held: list[int], rank: int, ranks: int, micro_batches: int)
 
 def optimum(sample: LayersInstance) -> float:
     """Return the least cost; infinity if nothing fits."""
+    if sample.chain.split is not None:
+        return min(host_costs(sample).values())
     if sample.virtual_stages > 1:
         return min((one for _, one in rounds(sample) if one is not None), default=float("inf"))
     costs = (cost(sample, ends, used) for ends, used in assignments(sample))
@@ -163,59 +166,60 @@ def assignment(ends: list[int], used: list[int]) -> LayerAssignment:
     )
 
 
-def with_host(sample: LayersInstance, dice: random.Random) -> dict[str, Any]:
-    """Return the document of a question: how many layers keep a part of themselves on the host."""
+def with_host(sample: LayersInstance, dice: random.Random) -> LayersInstance:
+    """Return the question how many layers keep a part of themselves on the host."""
     chain = sample.chain
     n, types = chain.layers, len(chain.capacity)
     single = [kind for kind in range(types) if chain.devices.count(kind) == 1]
-    host = [dice.choice(single)] if single and dice.random() < 0.6 else []
-    first = host if host and dice.random() < 0.5 else []
-    return {
-        **sample.to_json(),
-        "question": "host",
-        "host": host,
-        "room": dice.randint(0, 30),
-        "split_time": [[dice.randrange(25) for _ in range(n)] for _ in range(types)],
-        "split_bytes": [dice.randint(0, one) for one in chain.weights.tolist()],
-        "most_split": dice.randint(0, n - sum(chain.outer)),
-        "split_joined": dice.randrange(2),
-        **({"first": first} if first else {}),
-        "tied": [],
-    }
+    host = (dice.choice(single),) if single and dice.random() < 0.6 else ()
+    split = Split(
+        host,
+        dice.randint(0, 30),
+        [[dice.randrange(25) for _ in range(n)] for _ in range(types)],  # type: ignore[arg-type]
+        [dice.randint(0, one) for one in chain.weights.tolist()],  # type: ignore[arg-type]
+        dice.randint(0, n - sum(chain.outer)),
+        dice.random() < 0.5,
+    )
+    first = host if dice.random() < 0.5 else ()
+    return replace(sample, chain=replace(chain, tied=(), first=first, split=split))
 
 
-def host_costs(sample: LayersInstance, question: dict[str, Any]) -> dict[int, float]:
+def host_costs(sample: LayersInstance) -> dict[int, float]:
     """Return the least cost for each number of split layers, from the definition."""
-    chain, before, found = sample.chain, sample.chain.outer[0], {}
-    for count in range(question["most_split"] + 1):
-        split = range(before, before + count)
-        room = question["room"] - sum(question["split_bytes"][i] for i in split)
-        found[count] = float("inf")
-        for ends, used in assignments(sample) if room >= 0 else ():
-            stage_of = [next(s for s, end in enumerate(ends) if i < end) for i in range(ends[-1])]
-            kinds = [chain.devices[device] for device in used]
-            if any(kind in question.get("first", []) for kind in kinds[1:]) or (
-                count and question["split_joined"] and stage_of[split[-1]] > 0
-            ):
-                continue
-            loads, fits = [0] * len(ends), True
-            for s, kind in enumerate(kinds):
-                own = [i for i in range(ends[-1]) if stage_of[i] == s]
-                m, k = sample.micro_batches, len(ends)
-                rules = {
-                    "stages": min(m, k), "1f1b": min(m, k - s), "zb-h2": min(m, 2 * (k - s) - 1)
-                }  # fmt: skip
-                flights = rules.get(str(sample.in_flight)) or int(sample.in_flight)
-                taken = sum(int(chain.weights[i]) + flights * int(chain.held[i]) for i in own)
-                taken -= sum(question["split_bytes"][i] for i in own if i in split)
-                fits &= taken <= (room if kind in question["host"] else chain.capacity[kind])
-                rows = question["split_time"][kind], chain.time[kind]
-                loads[s] = sum(int(rows[i not in split][i]) for i in own)
-                if s + 1 < k:
-                    loads[s] += int(chain.transfer[chain.link[kind, kinds[s + 1]], own[-1]])
-            more = {"bottleneck": 0, "latency": 0, "makespan": sample.micro_batches - 1}
-            total = 0 if sample.goal == "bottleneck" else sum(loads)
-            total += max(loads) * (1 if sample.goal == "bottleneck" else more[sample.goal])
-            if fits:
-                found[count] = min(found[count], total)
+    found = {}
+    for count in range(sample.chain.split.most + 1):  # type: ignore[union-attr]
+        costs = (split_cost(sample, count, *one) for one in assignments(sample))
+        found[count] = min((one for one in costs if one is not None), default=float("inf"))
     return found
+
+
+def split_cost(
+    sample: LayersInstance, count: int, ends: list[int], used: list[int]
+) -> float | None:
+    """Return what an assignment costs with so many split layers; None if it does not fit."""
+    chain, question = sample.chain, sample.chain.split
+    assert question is not None
+    split = range(chain.outer[0], chain.outer[0] + count)
+    room = question.room - sum(int(question.bytes[i]) for i in split)
+    stage_of = [next(s for s, end in enumerate(ends) if i < end) for i in range(ends[-1])]
+    kinds = [chain.devices[device] for device in used]
+    if room < 0 or any(kind in chain.first for kind in kinds[1:]):
+        return None
+    if count and question.is_joined and stage_of[split[-1]] > 0:
+        return None
+    loads, (m, k) = [], (sample.micro_batches, len(ends))
+    for s, kind in enumerate(kinds):
+        own = [i for i in range(ends[-1]) if stage_of[i] == s]
+        rules = {"stages": min(m, k), "1f1b": min(m, k - s), "zb-h2": min(m, 2 * (k - s) - 1)}
+        flights = rules.get(str(sample.in_flight)) or int(sample.in_flight)
+        taken = sum(int(chain.weights[i]) + flights * int(chain.held[i]) for i in own)
+        taken -= sum(int(question.bytes[i]) for i in own if i in split)
+        if taken > (room if kind in question.host else chain.capacity[kind]):
+            return None
+        rows = question.time[kind], chain.time[kind]
+        loads.append(sum(int(rows[i not in split][i]) for i in own))
+        if s + 1 < k:
+            loads[s] += int(chain.transfer[chain.link[kind, kinds[s + 1]], own[-1]])
+    if sample.goal == "bottleneck":
+        return max(loads)
+    return sum(loads) + (m - 1 if sample.goal == "makespan" else 0) * max(loads)

@@ -59,6 +59,13 @@ def tiny() -> list[tuple[LayersInstance, int]]:
         )
         if sample is not None and (best := optimum(sample)) < float("inf"):
             found.append((sample, int(best)))
+    for seed in range(60):
+        dice = random.Random(seed)
+        sample = brute_force_layers.drawn(dice, GOALS[seed % 3], ORDERS[seed // 3 % 2], 5)
+        if sample is not None:
+            sample = brute_force_layers.with_host(sample, dice)
+            if (best := optimum(sample)) < float("inf"):
+                found.append((sample, int(best)))
     # One that the tools' equal counts are for, too.
     equal = replace(VIRTUAL, virtual_stages=2)
     found.append((equal, min(one for _, one in rounds(equal) if one is not None)))
@@ -80,6 +87,8 @@ def random_instances(draw: st.DrawFn) -> LayersInstance:
     goal, times = draw(st.sampled_from(GOALS)), draw(st.sampled_from(KINDS_OF_COSTS))
     sample = brute_force_layers.drawn(dice, goal, order, times=times)
     assume(sample is not None)
+    if draw(st.booleans()):
+        return brute_force_layers.with_host(sample, dice)
     if goal == "bottleneck" and draw(st.booleans()):
         rule = draw(st.sampled_from(["interleaved", 1, "stages"]))
         return replace(sample, virtual_stages=2, micro_batches=6, in_flight=rule)
@@ -88,7 +97,8 @@ def random_instances(draw: st.DrawFn) -> LayersInstance:
 
 def scaled(sample: LayersInstance, best: int, factor: int) -> tuple[LayersInstance, int]:
     """Return an instance with all ticks multiplied, and its optimum."""
-    document = multiplied(sample.to_json(), ("time", "transfer"), factor)
+    names = ("time", "transfer", *(("split_time",) if sample.chain.split else ()))
+    document = multiplied(sample.to_json(), names, factor)
     return LayersInstance.from_json(document), best * factor
 
 

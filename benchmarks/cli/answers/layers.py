@@ -52,7 +52,18 @@ def facts(answer: Answer) -> dict[str, Any]:
         "tokens_per_second": _tokens_per_second(instance, loads),
         "sequences_in_flight": _sequences(instance, solution)[0],
         "sequences_that_fit": _sequences(instance, solution)[1],
+        **({} if chain.split is None else {"split": _split(instance, solution)}),
     }
+
+
+def _split(instance: LayersInstance, solution: LayerAssignment) -> dict[str, int]:
+    """Return how many layers keep a part of themselves on the host, of how many, and its bytes."""
+    split, (before, _), (count,) = (
+        instance.chain.split, instance.chain.outer, solution.configuration,
+    )  # fmt: skip
+    assert split is not None
+    taken = int(split.bytes[before : before + count].sum())
+    return {"layers": count, "most": split.most, "bytes": taken, "room": split.room}
 
 
 def print_solution(answer: Answer) -> None:
@@ -83,6 +94,15 @@ def remarks(answer: Answer) -> list[tuple[str, str]]:
     instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution or {})
     origin, loads = instance.chain.origin, instance.stage_loads(solution)
     found = _speed(instance, loads)
+    if instance.chain.split is not None:
+        split = _split(instance, solution)
+        found.append(
+            (
+                "on the host",
+                f"a part of the first {split['layers']} of {split['most']} layers, "
+                f"{size(split['bytes'])} of {size(split['room'])}",
+            )
+        )
     if any(map(int, instance.chain.held)):
         found.append(("in flight", _flight_words(instance, solution)))
     return found + list(origin.facts.items())

@@ -242,8 +242,20 @@ def under_rules(chain: LayerChain, tool: str, virtual_stages: int = 1) -> LayerC
     _check_virtual(rules, virtual_stages)
     joined = tuple(sorted({*chain.joined, *rules.joined(chain)}))
     if rules.is_input_on_host and before:
+        input_bytes, capacity, split = (
+            int(chain.weights[:before].sum()),
+            chain.capacity,
+            chain.split,
+        )
+        if chain.first:
+            capacity = np.array(capacity)
+            capacity[list(chain.first)] = np.maximum(capacity[list(chain.first)] - input_bytes, 0)
+        if split is not None:
+            split = replace(split, room=max(0, split.room - input_bytes))
         changed = replace(
             chain,
+            capacity=frozen(capacity),
+            split=split,
             joined=joined,
             tied=tuple(pair for pair in chain.tied if pair[0] >= before),
             time=_on_host(chain.time, before),

@@ -200,3 +200,21 @@ def test_bytes_of_the_weights_are_those_that_are_used() -> None:
     assert found["model"]["KV cache"] == "160.0 KiB for each token of a sequence"
     cache = 80 * 2 * 8 * 128 * 1024 * found["sequences_in_flight"]
     assert sum(stage["memory"] for stage in found["stages"]) - cache == 70_553_706_496 // 2
+
+
+def test_experts_on_the_host() -> None:
+    """The answer says how many layers have them there, is proven, and stands beside no other."""
+    given = ("language-models/gpt-oss-20b", "--devices", "3060,cpu:64GiB", "--goal", "latency")
+    options = (*given, "--problem", "layers", "--rules", "llama.cpp", "--library", "none")
+    code, text = boundmark("solve", *options, "--json")
+    assert code == 0, text
+    answer = json.loads(text)
+    split = answer["split"]
+    assert 0 < split["layers"] < split["most"] == 24
+    assert split["bytes"] <= split["room"]
+    assert answer["solution"]["configuration"] == [split["layers"]]
+    assert (answer["optimal"], answer["bound_kind"]) == (True, "layer-choices/1")
+    assert "without_rules" not in answer
+    code, text = boundmark("solve", *options)
+    assert f"a part of the first {split['layers']} of 24 layers, " in text
+    assert "first layers or their experts on the host" in " ".join(text.split())

@@ -1,16 +1,27 @@
 """What the checker accepts of questions, against all configurations and assignments."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from brute_force_layers import drawn, host_costs, with_host
+from brute_force_layers import (
+    assignment,
+    assignments,
+    drawn,
+    host_costs,
+    split_cost,
+    with_host,
+)
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.layers import Question, read
+from boundmark.bounds.checker.layers import read
 from boundmark.bounds.checker.layers.instance import NoRoom
-from boundmark.bounds.checker.layers.questions import floor
+from boundmark.bounds.checker.layers.questions import Question, floor
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.layers import LayersInstance
 from boundmark.problems.layers.instance import GOALS, ORDERS
+from boundmark.problems.problem import solution_document
 
 Document = dict[str, Any]
 
@@ -23,7 +34,7 @@ def samples(seeds: range) -> list[tuple[Document, dict[int, float]]]:
         sample = drawn(dice, GOALS[seed % 3], ORDERS[seed // 3 % 2], 5)
         if sample is not None:
             question = with_host(sample, dice)
-            found.append((question, host_costs(sample, question)))
+            found.append((question.to_json(), host_costs(question)))
     return found
 
 
@@ -83,9 +94,7 @@ def test_the_best_configuration_and_no_more() -> None:
 
 
 def test_what_a_solution_costs_in_its_configuration() -> None:
-    """As defined; what does not fit is refused."""
-    from brute_force_layers import assignment, assignments
-
+    """As defined, here and in the checker; what does not fit is refused by both."""
     accepted = refused = 0
     for seed in range(60):
         dice = random.Random(seed)
@@ -93,23 +102,23 @@ def test_what_a_solution_costs_in_its_configuration() -> None:
         if sample is None:
             continue
         question = with_host(sample, dice)
-        least = dict.fromkeys(host_costs(sample, question), float("inf"))
-        for count in least:
-            for ends, used in assignments(sample):
-                solution = {
-                    "format": "boundmark-solution/1", "problem": "layers", "objective": 0,
-                    "instance_sha256": checker.instance_sha256(question),
-                    "configuration": [count], **assignment(ends, used).to_json(),
-                }  # fmt: skip
-                with pytest.raises(checker.Rejected) as error:
-                    checker.check_solution(question, {**solution, "objective": 10**9})
-                words = str(error.value)
-                if "is not what it costs, " in words:
-                    least[count] = min(least[count], int(words.rpartition(" ")[2]))
-                    accepted += 1
-                else:
+        document = question.to_json()
+        assert LayersInstance.from_json(document).to_json() == document
+        for count in question.splits:
+            for ends, used in assignments(question):
+                cost = split_cost(question, count, ends, used)
+                solution = replace(assignment(ends, used), configuration=(count,))
+                written = solution_document(question, solution, int(cost or 0))
+                if cost is None:
+                    with pytest.raises(checker.Rejected):
+                        checker.check_solution(document, written)
+                    with pytest.raises(InvalidInputError, match="expected"):
+                        question.objective(solution)
                     refused += 1
-        assert least == host_costs(sample, question)
+                else:
+                    assert checker.check_solution(document, written) == cost
+                    assert question.objective(solution) == cost
+                    accepted += 1
     assert accepted > 100
     assert refused > 100
 
