@@ -1,8 +1,9 @@
 """`layer-choices`: the best configuration of a question, and a proof that no other one is better.
 
-Configurations come in the order of their cheap bounds, and each only has to beat the best so far:
-its search ends with a better assignment, or with a certificate that there is none. So most are
-refuted by a single search with a target, or by their cheap bound alone.
+Configurations come in the order of their cheap bounds, and each only has to beat the best so far,
+or as many of the best as are wanted: its search ends with a better assignment, or with a
+certificate that there is none. So most are refuted by a single search with a target, or by their
+cheap bound alone.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.layers.instance import Instance, NoRoom
-from boundmark.bounds.checker.layers.questions import Configuration, Question, floor
+from boundmark.bounds.checker.layers.questions import NEVER, Configuration, Question, floor
 from boundmark.bounds.layers.layer_reach import KIND as REACH
 from boundmark.bounds.layers.layer_reach import Search
 from boundmark.problems.certificate import Certificate
@@ -30,16 +31,20 @@ class Answer:
     ----------
     best, cost
         The best assignment with its configuration, and what it costs; None if there is none.
+    found
+        By configuration: its best assignment and what it costs, where that is among the best.
     bound
         What every solution costs at least.
     bounds
-        By configuration: what its solutions cost at least; None where none fits into the memory.
+        By configuration: what its solutions cost at least; None where none fits into the memory, or
+        is below the limit of the configuration.
     certificates
         Those that prove it of the configurations whose cheap bounds do not.
     """
 
     best: LayerAssignment | None = None
     cost: int | None = None
+    found: dict[tuple[int, ...], tuple[int, LayerAssignment]] = field(default_factory=dict)
     bound: int = 0
     bounds: dict[tuple[int, ...], int | None] = field(default_factory=dict)
     certificates: list[dict[str, Any]] = field(default_factory=list)
@@ -57,6 +62,8 @@ def answer(
     budget: Budget,
     steps: int = 0,
     on_better: Callable[[Answer], None] = lambda found: None,
+    wanted: int = 1,
+    tell: Callable[[int, int], None] = lambda done, all_: None,
 ) -> Answer:
     """Return the best configuration, and what proves the bound.
 
@@ -70,30 +77,44 @@ def answer(
         Most steps of one search, as the checker counts them; 0 for the usual number.
     on_better
         Called with each solution that is better than those before.
+    wanted
+        How many of the best configurations are found.
+    tell
+        Called with how many configurations are done, and how many there are.
     """
     found, waiting = Answer(), []
     floors: dict[tuple[int, ...], int] = {}
     configurations = list(question.configurations())
     for one in configurations:
+        floors[one.name] = low = one.cost(one.least)
         try:
             read = one.read()
         except NoRoom:
             found.bounds[one.name] = None
             continue
-        floors[one.name] = found.bounds[one.name] = one.cost(floor(read))
-        waiting.append((floors[one.name], one, read))
+        floors[one.name] = found.bounds[one.name] = low = max(low, one.cost(floor(read)))
+        if low == NEVER:
+            found.bounds[one.name] = None
+        else:
+            waiting.append((low, one, read))
     proofs: dict[tuple[int, ...], dict[str, Any]] = {}
-    for low, one, read in sorted(waiting, key=lambda item: item[0]):
-        target = most if found.cost is None else found.cost
+    for done, (low, one, read) in enumerate(sorted(waiting, key=lambda item: item[0])):
+        costs = sorted(cost for cost, _ in found.found.values())
+        target = most if len(costs) < wanted else costs[wanted - 1]
         if low >= target or budget.is_spent():
             continue
+        tell(done, len(waiting))
         search = _search(one, read, instance(one), target, budget, steps)
-        found.bounds[one.name] = max(low, one.cost(search.bound))
         proofs[one.name] = search.payload(search.bound, search.largest)
+        bound = max(low, one.cost(search.bound))
+        fits = search.best is not None or search.bound <= search.instance.most()
+        found.bounds[one.name] = bound if fits and bound < NEVER else None
         if search.best is not None:
-            found.best = LayerAssignment(search.best.devices, one.name)
-            found.cost = one.cost(search.instance.objective(search.best))
-            on_better(found)
+            cost = one.cost(search.instance.objective(search.best))
+            found.found[one.name] = cost, search.best
+            if found.cost is None or cost < found.cost:
+                found.best, found.cost = LayerAssignment(search.best.devices, one.name), cost
+                on_better(found)
     known = [bound for bound in found.bounds.values() if bound is not None]
     found.bound = min([most if found.cost is None else found.cost, *known])
     found.certificates = [
@@ -110,8 +131,10 @@ def _search(
 ) -> Search:  # fmt: skip
     """Return the search for what costs less than a target in the question."""
     search = Search(instance, read, budget, steps)
-    # The least cost of the instance that counts for as much.
-    search.below(-((one.offset - target) // one.scale))
+    # The least cost of the instance that counts for as much, is too large, or is none.
+    enough = -((one.offset - target) * one.per // one.scale)
+    limits = [instance.most() + 1] if one.most is None else [instance.most() + 1, one.most + 1]
+    search.below(min(enough, *limits))
     return search
 
 

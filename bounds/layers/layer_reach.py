@@ -96,7 +96,7 @@ class Search:
         self, instance: LayersInstance, read: Instance, budget: Budget, steps: int = 0
     ) -> None:
         self.instance, self.read = instance, read
-        self.alone = read._replace(adds=0, rounds=1)
+        self.alone = read._replace(adds=0, rounds=1, turns=1)
         self.budget, self.steps = budget, min(steps or STEPS, MOST_STEPS)
         self.types = len(read.members)
         # For which prices are found.
@@ -118,19 +118,23 @@ class Search:
 
         `best` is such a one or None, and `bound` is proven up to `target`.
         """
-        if not self.read.adds:
-            self._start(target)
+        turns = self.read.turns
+        if not self.read.adds or turns > 1:
+            # What the largest load has to be below.
+            load = -(-target // turns)
+            self._start(load)
             with suppress(checker.TooLarge), limited("an assignment", self.steps):
-                found = reached(self.alone, target - 1, self.largest_prices)
+                found = reached(self.alone, load - 1, self.largest_prices)
                 if found is None:
-                    self.bound = self.largest = target
+                    self.bound, self.largest = target, load
                     return
             self.largest_prices = [UNIT] * self.types
+        if not self.read.adds or self.read.rounds or turns > 1:
             self.bottleneck()
+        if not self.read.adds:
             self.bound = min(self.largest, target)
         else:
-            if self.read.rounds:
-                self.bottleneck()
+            if self.best is not None and self.instance.objective(self.best) >= target:
                 self.best = None
             self.added(target)
         if self.best is not None and self.instance.objective(self.best) >= target:
@@ -235,14 +239,17 @@ class Search:
         return rest.root - most_paid(self.alone, self.case, prices), rest
 
     def added(self, below: int | None = None) -> None:
-        """Find the least sum of loads or makespan; what is not `below` does not count."""
-        rounds, target = self.read.rounds, self.instance.most() + 1
+        """Find the least sum of loads, makespan or round; what is not `below` does not count."""
+        rounds, turns, target = self.read.rounds, self.read.turns, self.instance.most() + 1
         if below is not None:
             target = below
         if self.best is not None:
             target = self.instance.objective(self.best)
+            if target == turns * self.largest:
+                self.bound = target
+                return
 
-        cap = (target - 1) // (1 + rounds)
+        cap = (target - 1) // max(1 + rounds, turns)
 
         def gain(prices: list[int]) -> tuple[int, Rest]:
             rest = Rest(self.read, self.case, prices, cap)
@@ -251,7 +258,7 @@ class Search:
         _, self.prices = self._best_prices(self.prices, gain, until=NEVER)
         # What the relaxation proves by itself, in case that the search becomes too large.
         value = _in_any_case(self.read, self.prices, cap)
-        self.bound = min(target, max(value, 0) + rounds * self.largest)
+        self.bound = min(target, max(max(value, 0) + rounds * self.largest, turns * self.largest))
         high, steps = target - 1, self.steps
         while self.bound <= high and not self.budget.is_spent():
             middle = high if high == target - 1 else (self.bound + high) // 2
@@ -264,12 +271,16 @@ class Search:
                 if steps < self.steps >> HALVINGS:
                     return
                 continue
-            if step is not None:
-                # The first that is found is the cheapest.
-                self.best = assignment(step)
-                self.bound = self.instance.objective(self.best)
+            if step is None:
+                self.bound = middle + 1
+                continue
+            self.best = assignment(step)
+            target = self.instance.objective(self.best)
+            # The first that is found is the cheapest, unless the largest load counts by itself.
+            if turns == 1:
+                self.bound = target
                 return
-            self.bound = middle + 1
+            high = target - 1
 
     def _paying(self, prices: list[int]) -> list[int]:
         """Return how many devices of each type pay, if these are the dearest that may."""

@@ -19,6 +19,7 @@ from boundmark.problems.layers.instance import (
     GOALS,
     LATENCY,
     ORDERS,
+    ROUND,
     LayerAssignment,
     LayersInstance,
     Stage,
@@ -73,7 +74,7 @@ def _instance(
         taken += source.notes if family else ()
     if isinstance(source, LayerModel) and (usual := source.usual_workload()):
         phase, batch, context = _completed(usual, phase, batch, context, taken)
-    rule = _in_flight(in_flight, phase, goal, virtual_stages)
+    rule = _in_flight(in_flight, phase, goal, micro_batches, virtual_stages)
     options = (goal, device_order, micro_batches, rule, virtual_stages)
     workload = Workload(phase, batch, context, weight_bits, cache_bits, pattern=layers)
     if not devices and isinstance(source, LayerModel) and source.usual_workload():
@@ -152,13 +153,16 @@ def _enough_devices(
     return f"{count * tensor_parallel}x{USUAL_DEVICE}"
 
 
-def _in_flight(given: str, phase: str, goal: str, virtual_stages: int) -> int | str:
+def _in_flight(
+    given: str, phase: str, goal: str, micro_batches: int, virtual_stages: int
+) -> int | str:
     """Return how many micro-batches a stage holds: as given, or what a phase and a goal need."""
     if given:
         return read_in_flight(given)
     if phase == TRAINING:
         return INTERLEAVED if virtual_stages > 1 else ONE_F_ONE_B
-    return 1 if goal == LATENCY else STAGES
+    # Every stage has the caches of all that is decoded in turn.
+    return {LATENCY: 1, ROUND: micro_batches}.get(goal, STAGES)
 
 
 def _assignment(rows: Sequence[Row], instance: LayersInstance) -> LayerAssignment:
@@ -197,8 +201,9 @@ PROBLEM = Problem(
     parameters=(
         ChoiceParameter(
             "goal",
-            "what is minimised: the slowest stage, the time of one input, or that of all "
-            "micro-batches",
+            "what is minimised: the slowest stage, the time of one input, that of all "
+            "micro-batches, or the time between two tokens of as many micro-batches as are decoded "
+            "in turn",
             GOALS,
             GOALS[0],
         ),
@@ -210,7 +215,7 @@ PROBLEM = Problem(
         ),
         IntegerParameter(
             "micro_batches",
-            "number of micro-batches of a makespan, and the most in flight",
+            "number of micro-batches of a makespan or round, and the most in flight",
             1,
             8,
         ),
@@ -220,7 +225,7 @@ PROBLEM = Problem(
             "each stage; 1f1b, zb-h2 or interleaved, schedules of training",
             "NUMBER|RULE",
             EXPECTED_IN_FLIGHT,
-            "stages; 1 if the goal is latency; 1f1b or interleaved in training",
+            "stages; 1 if the goal is latency, all if it is round; 1f1b or interleaved in training",
             check_text=read_in_flight,
         ),
         IntegerParameter(

@@ -69,7 +69,7 @@ def chain_of(
     for device in fleet.kinds:
         _check_times(device, operators)
     stages = [
-        _StageDevice(*one) for one in zip(fleet.kinds, fleet.degrees, fleet.inner, strict=True)
+        StageDevice(*one) for one in zip(fleet.kinds, fleet.degrees, fleet.inner, strict=True)
     ]
     kinds = sorted({(link.bandwidth, link.latency) for link in fleet.links.values()})
     number = {kind: at for at, kind in enumerate(kinds)}
@@ -86,12 +86,12 @@ def chain_of(
     moved = [layer.output for layer in layers[:-1]]
     times = [
         frozen(
-            [_ticks(_seconds(layer, on, model.dtype)) for layer in split[on.degree]],
+            [_ticks(layer_seconds(layer, on, model.dtype)) for layer in split[on.degree]],
             f"the times of layers in nanoseconds on {on.device.name!r}",
         )
         for on in stages
     ]
-    capacity = [on.degree * _usable(on.device, memory_percent) for on in stages]
+    capacity = [on.degree * usable(on.device, memory_percent) for on in stages]
     outer, parted = model.outer_in(workload), None
     if host is not None:
         check_workload(workload, layers)
@@ -152,7 +152,7 @@ def _split(
             )
     return Split(
         () if host.kind is None else (host.kind,),
-        _usable(host.device, memory_percent),
+        usable(host.device, memory_percent),
         frozen(
             [
                 [
@@ -172,7 +172,7 @@ def _split(
     )  # fmt: skip
 
 
-def _usable(device: Device, memory_percent: int) -> int:
+def usable(device: Device, memory_percent: int) -> int:
     """Return the bytes that layers may take: a part of the memory, or all that is left of it."""
     return device.memory_bytes * (100 if device.memory_is_left else memory_percent) // 100
 
@@ -246,7 +246,7 @@ def _ticks(seconds: float) -> int:
     return round(seconds * NANOSECONDS)
 
 
-class _StageDevice(NamedTuple):
+class StageDevice(NamedTuple):
     """A device, or a group of equal ones with the link that joins each to the next."""
 
     device: Device
@@ -254,7 +254,8 @@ class _StageDevice(NamedTuple):
     link: Link | None
 
 
-def _seconds(layer: LayerFacts, on: _StageDevice, dtype: str) -> float:
+def layer_seconds(layer: LayerFacts, on: StageDevice, dtype: str) -> float:
+    """Return the seconds of a layer on a device or group, all-reduces included."""
     device = on.device
     if on.degree > 1 and (device.measured is not None or layer.seconds):
         raise InvalidInputError(
@@ -270,7 +271,7 @@ def _seconds(layer: LayerFacts, on: _StageDevice, dtype: str) -> float:
         max(one.flops / rate, one.moved / bandwidth) + device.op_overhead
         for one in layer.operations
     )
-    return computing + _reducing(layer, on)
+    return computing + reducing_seconds(layer, on)
 
 
 def _measured(layer: LayerFacts, device: Device) -> float:
@@ -284,7 +285,7 @@ def _measured(layer: LayerFacts, device: Device) -> float:
     return layer.seconds[name]
 
 
-def _reducing(layer: LayerFacts, on: _StageDevice) -> float:
+def reducing_seconds(layer: LayerFacts, on: StageDevice) -> float:
     """Return the seconds of a layer's all-reduces within a group.
 
     In a ring of t devices, each sends a t-th of a tensor 2 (t - 1) times ([PATARASUK09]).

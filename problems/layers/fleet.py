@@ -27,6 +27,11 @@ EXPECTED = (
     "its memory, '2x4xH100' for two groups of four, and perhaps '@12.5' for 12.5 GB/s between kinds"
 )
 
+EXPECTED_HOSTS = (
+    "'16xH100' for one host, '2x8xH100@50' for two with eight each and 50 GB/s (400 Gbit/s) a "
+    "device between them, or '1x8xH100,2x4xA100@25'"
+)
+
 _GB = 1e9
 
 
@@ -62,6 +67,44 @@ class Fleet:
     degrees: tuple[int, ...]
     inner: tuple[Link | None, ...]
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Hosts with equal devices each, and the links in them and between them.
+
+    Attributes
+    ----------
+    kinds
+        The devices that there are.
+    hosts
+        Of each host, the number of its kind, and how many devices it has.
+    inside
+        The link between two devices of a host, by kind.
+    between
+        The link between devices of two hosts; None if there is one host.
+    notes
+        What was taken for granted, as sentences.
+    """
+
+    kinds: tuple[Device, ...]
+    hosts: tuple[tuple[int, int], ...]
+    inside: tuple[Link, ...]
+    between: Link | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def devices(self) -> int:
+        """Number of devices of all hosts."""
+        return sum(count for _, count in self.hosts)
+
+    def words(self) -> str:
+        """Return what they are, such as ``"2 hosts of 8 nvidia-h100"``."""
+        counted = Counter(self.hosts)
+        return " and ".join(
+            f"{number} host{'s' * (number > 1)} of {count} {self.kinds[kind].name}"
+            for (kind, count), number in counted.items()
+        )
 
 
 class _Item(NamedTuple):
@@ -102,6 +145,41 @@ def read_fleet(text: str, tensor_parallel: int = 1) -> Fleet:
             raise InvalidInputError(f"devices are {quoted(text)}; expected no '@' for a cluster.")
         return of_cluster(first.device, tensor_parallel)
     return _listed([_grouped(item, tensor_parallel) for item in items], between)
+
+
+def read_hosts(text: str) -> Hosts:
+    """Return the hosts that a text lists, such as ``2x8xH100@50``: two, with 50 GB/s between them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the text is none, or several hosts come without the rate between them.
+    """
+    if not text:
+        raise InvalidInputError(f"devices are not given; expected {EXPECTED_HOSTS}.")
+    listed, between = _rate_behind(text)
+    kinds: list[Device] = []
+    hosts: list[tuple[int, int]] = []
+    for item in _items(listed):
+        device = _single(item, kinds)
+        if device.name not in [kind.name for kind in kinds]:
+            kinds.append(device)
+        number, count = (item.number, item.degree) if item.degree else (1, item.number)
+        at = [kind.name for kind in kinds].index(device.name)
+        hosts += [(at, count or 1)] * (number or 1)
+    if (len(hosts) > 1) != (between is not None):
+        found = "one host" if len(hosts) == 1 else f"{len(hosts)} hosts"
+        raise InvalidInputError(
+            f"devices are {quoted(text)}, {found}; expected the rate between hosts in GB/s for "
+            f"each device where there are several, and only there: {EXPECTED_HOSTS}."
+        )
+    return Hosts(
+        tuple(kinds),
+        tuple(hosts),
+        tuple(link_between(kind, kind) for kind in kinds),
+        None if between is None else Link(between, 0.0, "given with the devices"),
+        _notes([(kinds[at], kinds[at]) for at, count in dict.fromkeys(hosts) if count > 1]),
+    )
 
 
 def of_cluster(cluster: Cluster, tensor_parallel: int = 1) -> Fleet:

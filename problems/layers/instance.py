@@ -85,7 +85,7 @@ class LayerAssignment:
         return cls(frozen(devices, "devices"), tuple(name))
 
 
-BOTTLENECK, LATENCY, MAKESPAN = GOALS = ("bottleneck", "latency", "makespan")
+BOTTLENECK, LATENCY, MAKESPAN, ROUND = GOALS = ("bottleneck", "latency", "makespan", "round")
 FREE, GIVEN = ORDERS = ("free", "given")
 
 FIELDS = (
@@ -133,6 +133,8 @@ class LayersInstance(StoredInstance):
         max load                          bottleneck: the time between two inputs in steady state
         sum of loads                      latency: one input alone
         sum of loads + (m - 1) max load   makespan of m micro-batches
+        max(sum of loads, m max load)     round: the time between two tokens of a sequence, where
+                                          m micro-batches go round the stages again and again
 
     The s-th of k stages, from 0, holds ``weights`` of its layers, those tied counted once, and ``f
     held``, where f is the number of micro-batches in flight, see `read_in_flight`. That may be no
@@ -151,7 +153,7 @@ class LayersInstance(StoredInstance):
     chain
         Layers, devices and costs.
     goal
-        ``"bottleneck"``, ``"latency"`` or ``"makespan"``.
+        ``"bottleneck"``, ``"latency"``, ``"makespan"`` or ``"round"``.
     device_order
         ``"free"`` or ``"given"``.
     micro_batches
@@ -189,7 +191,7 @@ class LayersInstance(StoredInstance):
                 f"{self.most_in_flight} micro-batches hold {most:.3g} bytes; expected at most 2^53."
             )
         worst = int(self.chain.time.max(axis=0).astype(object).sum())
-        if self.goal == MAKESPAN and 2 * m * worst > 2**62:
+        if self.goal in (MAKESPAN, ROUND) and 2 * m * worst > 2**62:
             raise InvalidInputError(
                 f"{m} micro-batches of {worst:.3g} ticks; expected at most 2^61 together, so use a "
                 "coarser tick."
@@ -456,6 +458,8 @@ class LayersInstance(StoredInstance):
         totals = [load.total for load in loads]
         if self.goal == BOTTLENECK:
             return max(totals)
+        if self.goal == ROUND:
+            return max(sum(totals), self.micro_batches * max(totals))
         rounds = self.micro_batches - 1 if self.goal == MAKESPAN else 0
         return sum(totals) + rounds * max(totals)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from boundmark.benchmarks.api import evaluate, methods, solve
     from boundmark.benchmarks.function_benchmark import benchmark
+    from boundmark.benchmarks.layers.plan import PlanAnswer, plan
     from boundmark.benchmarks.measuring.operator_times import Profile
     from boundmark.benchmarks.measuring.pipeline.tuning import Tuning, tune
     from boundmark.benchmarks.measuring.profiling import profile
@@ -34,6 +35,7 @@ __all__ = [
     "Method",
     "Model",
     "ModelAnswer",
+    "PlanAnswer",
     "Profile",
     "Results",
     "Tuning",
@@ -41,6 +43,7 @@ __all__ = [
     "evaluate",
     "load",
     "methods",
+    "plan",
     "plots",
     "profile",
     "results",
@@ -56,6 +59,7 @@ _HOMES = {
     "Method": "problems.method:Method",
     "Model": "benchmarks.solving.model:Model",
     "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
+    "PlanAnswer": "benchmarks.layers.plan:PlanAnswer",
     "Profile": "benchmarks.measuring.operator_times:Profile",
     "Results": "benchmarks.results:Results",
     "Tuning": "benchmarks.measuring.pipeline.tuning:Tuning",
@@ -63,6 +67,7 @@ _HOMES = {
     "evaluate": "benchmarks.api:evaluate",
     "load": "benchmarks.solving.model:load",
     "methods": "benchmarks.api:methods",
+    "plan": "benchmarks.layers.plan:plan",
     "plots": "reports.frame_plots:",
     "profile": "benchmarks.measuring.profiling:profile",
     "results": "benchmarks.results:results",

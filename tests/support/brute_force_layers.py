@@ -43,6 +43,8 @@ def cost(sample: LayersInstance, ends: list[int], used: list[int]) -> int | None
         loads.append(load)
     if sample.goal == "bottleneck":
         return max(loads)
+    if sample.goal == "round":
+        return max(sum(loads), sample.micro_batches * max(loads))
     more = sample.micro_batches - 1 if sample.goal == "makespan" else 0
     return sum(loads) + more * max(loads)
 

@@ -134,7 +134,7 @@ def _tokens_per_second(instance: LayersInstance, loads: list[StageLoad]) -> floa
     ticks = max(load.total for load in loads)
     if instance.goal != "bottleneck":
         ticks = instance.cost(loads)
-        tokens *= instance.micro_batches if instance.goal == "makespan" else 1
+        tokens *= 1 if instance.goal == "latency" else instance.micro_batches
     if not tokens or not ticks or instance.chain.tick != "ns":
         return None
     return tokens * NANOSECONDS / ticks
@@ -187,7 +187,8 @@ def losses(answer: Answer) -> list[Loss]:
     loads = instance.stage_loads(solution)
     slowest = max(range(len(loads)), key=lambda at: loads[at].total)
     name = instance.chain.device_names[solution.stages[slowest].device]
-    if instance.goal == "bottleneck":
+    is_slowest = instance.goal == "round" and instance.cost(loads) > sum(x.total for x in loads)
+    if instance.goal == "bottleneck" or is_slowest:
         where, chosen = f"stage {slowest}, on {name}, is the slowest", [loads[slowest]]
     else:
         where, chosen = "all stages", loads
@@ -197,6 +198,9 @@ def losses(answer: Answer) -> list[Loss]:
     ]
     if instance.goal == "makespan":
         waiting = (instance.micro_batches - 1) * loads[slowest].total
+        found.append(Loss(f"the other micro-batches, on {name}", waiting, where))
+    elif is_slowest:
+        waiting = instance.cost(loads) - loads[slowest].total
         found.append(Loss(f"the other micro-batches, on {name}", waiting, where))
     return found
 

@@ -9,8 +9,9 @@ number, or the least of `micro_batches` and a number of stages: of all ("stages"
 it to the end ("1f1b"), or twice these less one ("zb-h2"). That is at most the `capacity` of d.
 `joined` layers are in the stage of the layer before them. If `device_order` is given, stages are on
 devices in that order; some devices may stay empty. Types in `first` can only have the first stage.
-OPT is the least possible largest load (`goal` bottleneck), sum of loads (latency), or sum of loads
-and `micro_batches` - 1 times the largest (makespan).
+OPT is the least possible largest load (`goal` bottleneck), sum of loads (latency), sum of loads and
+`micro_batches` - 1 times the largest (makespan), or the larger one of the sum and `micro_batches`
+times the largest (round).
 
 With `virtual_stages` v > 1, each of p devices has v stages, which go round the devices in one
 order; its load is the sum of theirs, and it holds what they hold together ("interleaved": what
@@ -31,12 +32,12 @@ layer-choices/1
 
 from typing import Any
 
-from . import host
+from . import host, parallel
 from .instance import Instance, read_instance
 from .questions import KINDS, Question, cost, read_question
 
 # By name of a space: what reads its tables.
-SPACES = {"host": host.read}
+SPACES = {"host": host.read, "parallel": parallel.read}
 
 SOLUTION_FIELDS = frozenset({"devices"})
 

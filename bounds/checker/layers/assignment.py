@@ -17,7 +17,7 @@ class Stage(NamedTuple):
 
 
 def objective(instance: Instance, solution: dict[str, Any]) -> int:
-    """Return the largest load, the sum of loads, or the makespan."""
+    """Return the largest load, the sum of loads, the makespan, or the time of a round."""
     n = len(instance.weights)
     given = integers(solution["devices"], "devices", 0, len(instance.devices) - 1)
     if len(given) != n:
@@ -44,7 +44,8 @@ def objective(instance: Instance, solution: dict[str, Any]) -> int:
         taken = memory(instance, stage.first, stage.end, _in_flight(instance, number, len(stages)))
         if taken > instance.capacity[instance.devices[stage.device]]:
             raise Rejected("a device holds more than its capacity")
-    return instance.adds * sum(loads) + instance.rounds * max(loads)
+    most = max(loads)
+    return max(instance.adds * sum(loads) + instance.rounds * most, instance.turns * most)
 
 
 def _load(instance: Instance, stages: list[Stage], number: int) -> int:

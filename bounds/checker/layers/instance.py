@@ -54,6 +54,8 @@ class Instance(NamedTuple):
     adds: int
     # How often the largest load counts.
     rounds: int
+    # How often the largest load has to go into the cost, whatever the sum is.
+    turns: int
     # micro_batches, in_flight, virtual_stages: As in the document.
     micro_batches: int
     in_flight: int | str
@@ -86,7 +88,7 @@ def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Inst
     """Return an instance; raise `Rejected` if it is malformed, `NoRoom` if memory is too small."""
     # `is_room_enough`: Whether to look at the memory at all.
     document = fields(document, "the instance", FIELDS, OPTIONAL_FIELDS)
-    goal = _one_of(document, "goal", ("bottleneck", "latency", "makespan"))
+    goal = _one_of(document, "goal", ("bottleneck", "latency", "makespan", "round"))
     order = _one_of(document, "device_order", ("free", "given"))
     batches = number(document["micro_batches"], "micro_batches", 1, MOST_MICRO_BATCHES)
     virtual = number(document["virtual_stages"], "virtual_stages", 1, MOST_VIRTUAL_STAGES)
@@ -129,7 +131,7 @@ def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Inst
     flights = _most_in_flight(rule, batches, virtual, len(devices))
     if sum(weights) + sum(held) > LARGEST_COST or flights * sum(held) > LARGEST_COST:
         raise Rejected("the bytes of the instance add up to more than 2^53")
-    if goal == "makespan" and 2 * batches * slowest > LARGEST_MAKESPAN:
+    if goal in ("makespan", "round") and 2 * batches * slowest > LARGEST_MAKESPAN:
         raise Rejected("the micro-batches of the instance take more than 2^61 ticks")
     partners = _partners(document["tied"], weights)
     if is_room_enough:
@@ -138,7 +140,8 @@ def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Inst
     cases = _cases(rule, batches, most if any(held) else 1, most)
     return Instance(
         int(goal != "bottleneck"),
-        {"bottleneck": 1, "latency": 0, "makespan": batches - 1}[goal],
+        {"bottleneck": 1, "latency": 0, "makespan": batches - 1, "round": 0}[goal],
+        batches if goal == "round" else 1,
         batches, rule, virtual, cases, order == "free", time, weights, held,
         partners, _apart(joined, n),
         transfer, link, devices,

@@ -3,14 +3,15 @@
 A question is a table of integers and the name of its space, which says which configurations there
 are and what instance each of them is. The checker makes these from the table alone, so that a
 certificate can leave none out. What an assignment of layers costs in a configuration is what it
-costs in that instance, times the configuration's `scale`, plus its `offset`; OPT is the least cost
-over all configurations. A solution has the `configuration`, the integers that tell it from others,
-beside the devices of its layers.
+costs in that instance, times the configuration's `scale`, divided by `per` and rounded down, plus
+its `offset`; OPT is the least cost over all configurations. A solution has the `configuration`, the
+integers that tell it from others, beside the devices of its layers.
 
 layer-choices/1
     For the bound, each configuration has one of three: it does not fit into the memory (all layers
     together, or one alone); it costs as much by its `floor`; or it is next in the list of
-    `certificates`, with a kind and a payload that prove of its instance as much as is needed.
+    `certificates`, with a kind and a payload that prove of its instance as much as is needed, or
+    more than any assignment costs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,9 @@ from .assignment import objective
 from .instance import Instance, NoRoom, read_instance
 from .load import layer_load
 from .reach import layer_reach
+
+# What counts for a configuration that may not be.
+NEVER = LARGEST_AMOUNT
 
 Kind = Callable[[Instance, Any], int]
 
@@ -38,14 +42,22 @@ class Configuration(NamedTuple):
         The integers that solutions and certificates call it by.
     fields
         Those of its instance; None if the table shows that it does not fit into the memory.
-    scale, offset
-        What its instance costs counts `scale` times in the question, and `offset` in addition.
+    scale, per, offset
+        What its instance costs counts `scale` times in the question, divided by `per` and rounded
+        down, and `offset` in addition.
+    least
+        A cost that no assignment of its instance is below, if the table shows one.
+    most
+        The highest cost of its instance that counts; None for any.
     """
 
     name: tuple[int, ...]
     fields: dict[str, Any] | None
     scale: int = 1
     offset: int = 0
+    per: int = 1
+    least: int = 0
+    most: int | None = None
 
     @property
     def words(self) -> str:
@@ -60,7 +72,9 @@ class Configuration(NamedTuple):
 
     def cost(self, alone: int) -> int:
         """Return what counts in the question for a cost of its instance."""
-        return self.scale * alone + self.offset
+        if self.most is not None and alone > self.most:
+            return NEVER
+        return self.scale * alone // self.per + self.offset
 
 
 class Question(NamedTuple):
@@ -91,7 +105,10 @@ def cost(instance: Instance | Question, solution: dict[str, Any]) -> int:
     name = integers(solution.get("configuration"), "configuration", 0, LARGEST_COST)
     for one in instance.configurations():
         if list(one.name) == name:
-            return one.cost(objective(one.read(), solution))
+            alone = objective(one.read(), solution)
+            if one.most is not None and alone > one.most:
+                raise Rejected(f"the solution costs {alone} in its configuration, over the limit")
+            return one.cost(alone)
     raise Rejected("configuration of the solution is none of the question")
 
 
@@ -104,7 +121,16 @@ def floor(instance: Instance) -> int:
     spend(len(instance.weights) * len(instance.time))
     fastest: list[int] = [min(times) for times in zip(*instance.time, strict=True)]
     mean = -(-sum(fastest) // len(instance.devices))
-    return instance.adds * sum(fastest) + instance.rounds * max(mean, *fastest)
+    most = max(mean, *fastest)
+    return max(instance.adds * sum(fastest) + instance.rounds * most, instance.turns * most)
+
+
+def ceiling(instance: Instance) -> int:
+    """Return what no assignment costs more than: a larger bound says that nothing fits."""
+    spend(len(instance.weights) * (len(instance.time) + len(instance.transfer)))
+    slowest = sum(map(max, zip(*instance.time, strict=True)))
+    slowest += sum(map(max, zip(*instance.transfer, strict=True)))
+    return (1 + instance.micro_batches) * int(slowest)
 
 
 def layer_choices(question: Question, payload: Any) -> int:
@@ -116,6 +142,8 @@ def layer_choices(question: Question, payload: Any) -> int:
         raise Rejected("certificates of the payload is not a list")
     used = 0
     for one in question.configurations():
+        if one.cost(one.least) >= bound:
+            continue
         try:
             instance = one.read()
         except NoRoom:
@@ -139,7 +167,8 @@ def layer_choices(question: Question, payload: Any) -> int:
             raise Rejected(
                 f"the kind of a certificate is not one of {', '.join(ALONE)}, but {quoted(kind)}"
             )
-        if one.cost(ALONE[kind](instance, certificate["payload"])) < bound:
+        proved = ALONE[kind](instance, certificate["payload"])
+        if proved <= ceiling(instance) and one.cost(proved) < bound:
             raise Rejected(f"configuration {one.words} is not proven to cost as much as the bound")
     if used < len(given):
         raise Rejected("the payload has certificates that no configuration needs")

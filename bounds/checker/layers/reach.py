@@ -219,7 +219,10 @@ def _reached(instance: Instance, rest: Rest) -> Reached | None:
 def cheapest(
     instance: Instance, target: int, prices: list[int], largest_at_least: int = 0
 ) -> Step | None:
-    """Return an assignment with the least sum or makespan up to the target, or None."""
+    """Return an assignment with the least sum or makespan up to the target, or None.
+
+    Of those whose largest load is small enough, too, if it counts by itself.
+    """
     # `largest_at_least`: What is known of the largest load of all assignments.
     best: Step | None = None
     for case in instance.cases:
@@ -238,7 +241,7 @@ def _cheapest(
     """Return the best assignment of one case, if its cost is at most the target."""
     n, rounds = len(instance.weights), instance.rounds
     total = most_paid(instance, case, prices)
-    floor, cap = rounds * largest_at_least, target // (1 + rounds)
+    floor, cap = rounds * largest_at_least, min(target // (1 + rounds), target // instance.turns)
     rest = Rest(instance, case, prices, cap)
     if rounds and rest.root - total + floor <= target:
         # The largest load may be what the sum of all leaves to it; in this case, not in others.
@@ -353,6 +356,9 @@ def layer_reach(instance: Instance, payload: Any) -> int:
         raise Rejected("an assignment has a smaller largest load than the payload says")
     if not instance.adds:
         return largest
-    if bound and cheapest(instance, bound - 1, prices, largest) is not None:
+    if (
+        bound > instance.turns * largest
+        and cheapest(instance, bound - 1, prices, largest) is not None
+    ):
         raise Rejected("an assignment costs less than the bound of the payload")
     return bound

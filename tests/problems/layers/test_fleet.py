@@ -7,7 +7,7 @@ import pytest
 
 from boundmark.problems.devices import Cluster, Link, shipped
 from boundmark.problems.errors import InvalidInputError, UnknownNameError
-from boundmark.problems.layers.fleet import of_cluster, read_fleet
+from boundmark.problems.layers.fleet import of_cluster, read_fleet, read_hosts
 
 
 def test_kinds_counts_and_links() -> None:
@@ -19,6 +19,18 @@ def test_kinds_counts_and_links() -> None:
     assert fleet.links[0, 0].bandwidth == 300e9
     assert (1, 1) not in fleet.links
     assert read_fleet("A100,2xA10@1.25").links[0, 1].bandwidth == 1.25e9
+
+
+def test_hosts() -> None:
+    """Each with equal devices; between them, the rate that is given."""
+    one = read_hosts("4xA10")
+    assert (one.hosts, one.between, one.devices) == (((0, 4),), None, 4)
+    hosts = read_hosts("A10,2x8xH100@50")
+    assert hosts.hosts == ((0, 1), (1, 8), (1, 8))
+    assert hosts.between is not None
+    assert hosts.between.bandwidth == 50e9
+    assert [link.bandwidth for link in hosts.inside] == [24e9, 450e9]
+    assert hosts.words() == "1 host of 1 nvidia-a10 and 2 hosts of 8 nvidia-h100"
 
 
 def test_memory_in_a_name() -> None:

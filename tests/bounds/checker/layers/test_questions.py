@@ -126,7 +126,10 @@ def test_what_a_solution_costs_in_its_configuration() -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"question": "cloud"}, "question of the instance is not one of host, but 'cloud'"),
+        (
+            {"question": "cloud"},
+            "question of the instance is not one of host, parallel, but 'cloud'",
+        ),
         ({"question": 1}, "question of the instance is not one of"),
         ({"room": -1}, "room of the instance is not an integer from 0"),
         ({"host": [7]}, "an entry of host of the instance is not an integer"),

@@ -1,0 +1,1 @@
+"""What `layers` has beside `solve`: the search for the best parallelism."""

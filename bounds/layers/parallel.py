@@ -1,0 +1,475 @@
+"""Which parallelism: the question as one table of integers, and its answer with a certificate.
+
+`boundmark.bounds.checker.layers.parallel` says what the table means, and lists its configurations.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from boundmark.bounds import checker
+from boundmark.bounds.checker.layers.instance import NoRoom
+from boundmark.bounds.checker.layers.parallel import MOST_SEQUENCES, Split, places_of, splits
+from boundmark.bounds.checker.layers.questions import NEVER, Configuration
+from boundmark.bounds.layers import layer_choices
+from boundmark.problems.arrays import frozen
+from boundmark.problems.certificate import CERTIFICATE_FORMAT
+from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.json_documents import canonical_json, sha256_hex
+from boundmark.problems.layers.chain import MOST_DEVICES
+from boundmark.problems.layers.costs import StageDevice, layer_seconds, reducing_seconds, usable
+from boundmark.problems.layers.fleet import Hosts
+from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
+from boundmark.problems.layers.model import (
+    DECODE,
+    PREFILL,
+    TRAINING,
+    LayerFacts,
+    LayerModel,
+    Workload,
+)
+from boundmark.problems.method import Budget
+from boundmark.problems.problem import INSTANCE_FORMAT, SOLUTION_FORMAT
+from boundmark.problems.ticks import NANOSECONDS
+
+GOALS = (DECODE, PREFILL, TRAINING)
+
+# What costs of goals without a number of sequences are for.
+UNIT = 2**20
+
+# Sequences of a micro-batch that are tried where their number is free.
+MOST_BATCH = 2**10
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of a model on hosts.
+
+    Attributes
+    ----------
+    goal
+        One of `GOALS`.
+    context
+        Tokens of a sequence.
+    sequences
+        Those that are decoded at a time, or of a step of training; 0 for as many as is best.
+    limit_seconds
+        The longest time between two tokens; 0 for any.
+    weight_bits, cache_bits, memory_percent
+        As of problem `layers`.
+    overhead
+        Seconds that an engine adds to each step of each stage.
+    least, most
+        Bounds of what may be chosen: `t`, `p`, `d` and `b`, the number of devices that split
+        layers, of stages, of replicas, and of sequences in a micro-batch.
+    """
+
+    goal: str = DECODE
+    context: int = 4096
+    sequences: int = 0
+    limit_seconds: float = 0.0
+    weight_bits: int = 0
+    cache_bits: int = 0
+    memory_percent: int = 90
+    overhead: float = 0.0
+    least: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.goal not in GOALS:
+            raise InvalidInputError(
+                f"goal is {quoted(self.goal)}; expected {', '.join(GOALS[:-1])} or {GOALS[-1]}."
+            )
+        if self.goal == TRAINING:
+            raise InvalidInputError("goal is training, which is not built yet; expected another.")
+        if self.goal == PREFILL and self.sequences:
+            raise InvalidInputError(
+                "sequences are given, and the goal is prefill; expected none: prompts follow each "
+                "other."
+            )
+        if self.goal != DECODE and self.limit_seconds:
+            raise InvalidInputError(
+                f"a limit on the time between tokens is given, and the goal is {self.goal}; "
+                "expected decode."
+            )
+        if not 0 <= self.sequences <= MOST_SEQUENCES:
+            raise InvalidInputError(
+                f"sequences are {self.sequences}; expected 1 to {MOST_SEQUENCES:,}."
+            )
+
+    def allows(self, name: str, value: int) -> bool:
+        """Whether a number may be chosen."""
+        return self.least.get(name, 1) <= value <= self.most.get(name, value)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A wish about a model on hosts, and its table.
+
+    Attributes
+    ----------
+    facts
+        The layers of each form, by tensor parallelism and batch.
+    outer
+        How many layers are not repeated, before and behind the others.
+    notes
+        What was taken for granted, as sentences.
+    """
+
+    wish: Wish
+    hosts: Hosts
+    table: Mapping[str, Any]
+    facts: Mapping[tuple[int, int], tuple[LayerFacts, ...]]
+    outer: tuple[int, int]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """What the checker reads."""
+        head = {"format": INSTANCE_FORMAT, "problem": LayersInstance.problem}
+        return {**head, "question": "parallel", **self.table}
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON."""
+        return sha256_hex(canonical_json(self.document))
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a sequence that count in a rate: one that is decoded, or all of it."""
+        return 1 if self.wish.goal == DECODE else self.wish.context
+
+    def rate(self, cost: int) -> float:
+        """Return tokens a second for a cost of the question."""
+        per = (self.wish.sequences or self.table["unit"]) * self.tokens
+        return per * NANOSECONDS / max(1, cost)
+
+    def split(self, name: Sequence[int]) -> Split:
+        """Return the configuration of a name."""
+        every = splits(self.table, [*self.hosts.hosts])
+        return next(one for one in every if one.name == tuple(name))
+
+    def missing(self, name: Sequence[int]) -> int:
+        """Return how many bytes all groups of a replica together lack, if that is more than 0."""
+        split = self.split(name)
+        form = next(
+            one
+            for one in self.table["forms"]
+            if (one["tensor"], one["batch"]) == (split.tensor, split.batch)
+        )
+        flights = split.micro_batches if self.wish.goal == DECODE else 1
+        needed = sum(form["weights"]) - sum(size for _, _, size in self.table["tied"])
+        needed += flights * sum(form["held"])
+        room = sum(self.table["room"][kind] for kind, _ in places_of(split))
+        return int(needed - split.tensor * room)
+
+
+def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Question:
+    """Return the question of a wish, with the costs of all its configurations.
+
+    Raises
+    ------
+    InvalidInputError
+        If the model cannot do it, or nothing may be chosen.
+    """
+    if model.usual_workload() is None:
+        raise InvalidInputError(
+            "the model comes without sequences and tokens; expected a language model's "
+            "configuration."
+        )
+    if {"p"} & {*wish.least, *wish.most} and len(set(hosts.hosts)) > 1:
+        raise InvalidInputError(
+            "stages are limited, and hosts differ; expected a limit of stages for equal hosts only."
+        )
+    shape = Workload(wish.goal, 1, wish.context, wish.weight_bits, wish.cache_bits)
+    degrees, notes = _degrees(model, hosts, wish, shape)
+    table: dict[str, Any] = {
+        "goal": wish.goal,
+        "hosts": [list(host) for host in hosts.hosts],
+        "room": [usable(kind, wish.memory_percent) for kind in hosts.kinds],
+        "inside": list(range(len(hosts.kinds))),
+        # The last kind of link, if there is more than one host.
+        "between": [[len(hosts.kinds) * bool(hosts.between)] * len(hosts.kinds)] * len(hosts.kinds),
+        "tensor": degrees,
+        "data": [wish.least.get("d", 1), wish.most.get("d", MOST_DEVICES)],
+        "stages": [wish.least.get("p", 1), wish.most.get("p", MOST_DEVICES)],
+        "sequences": wish.sequences,
+        "batches": _batches(wish),
+        "limit": round(wish.limit_seconds * NANOSECONDS),
+        "unit": 1 if wish.sequences else UNIT,
+        "tied": [list(triple) for triple in model.tied(shape)],
+        "joined": list(model.joined()),
+    }
+    shapes = sorted({(one.tensor, one.batch) for one in splits(table, [*hosts.hosts])})
+    if not shapes:
+        raise InvalidInputError(
+            "nothing may be chosen: expected fewer restrictions, or a number of sequences that "
+            "replicas and micro-batches divide."
+        )
+    facts = {
+        (tensor, batch): model.layers(replace(shape, batch=batch, tensor_parallel=tensor))
+        for tensor, batch in shapes
+    }
+    table["forms"] = [
+        _form(layers, tensor, batch, hosts, wish.overhead, model.dtype)
+        for (tensor, batch), layers in facts.items()
+    ]
+    return Question(
+        wish, hosts, table, facts, model.outer_in(shape), (*model.notes, *hosts.notes, *notes)
+    )
+
+
+def _form(
+    layers: Sequence[LayerFacts], tensor: int, batch: int, hosts: Hosts, overhead: float, dtype: str
+) -> dict[str, Any]:
+    """Return what layers take if so many devices split them, for a micro-batch.
+
+    What an engine adds to each step of a stage is in what the stage sends, and in the last layer.
+    """
+    time = []
+    for kind, link in zip(hosts.kinds, hosts.inside, strict=True):
+        on = StageDevice(kind, tensor, link if tensor > 1 else None)
+        seconds = [layer_seconds(layer, on, dtype) for layer in layers]
+        seconds[-1] += overhead
+        time.append([_ticks(one) for one in seconds])
+    links = [*hosts.inside, *([hosts.between] if hosts.between else [])]
+    return {
+        "tensor": tensor,
+        "batch": batch,
+        "time": time,
+        "weights": [layer.weights for layer in layers],
+        "held": [layer.held for layer in layers],
+        "transfer": [
+            [_ticks(link.latency + one.output / link.bandwidth + overhead) for one in layers[:-1]]
+            for link in links
+        ],
+    }
+
+
+def _ticks(seconds: float) -> int:
+    return round(seconds * NANOSECONDS)
+
+
+def _degrees(
+    model: LayerModel, hosts: Hosts, wish: Wish, shape: Workload
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return the numbers of devices that may split layers, and why others may not."""
+    found, refused, reason = [], [], None
+    for tensor in range(1, max(count for _, count in hosts.hosts) + 1):
+        if not wish.allows("t", tensor):
+            continue
+        try:
+            model.layers(replace(shape, tensor_parallel=tensor))
+        except InvalidInputError as error:
+            refused.append(tensor)
+            reason = error
+        else:
+            found.append(tensor)
+    if not found:
+        raise reason or InvalidInputError(
+            "no number of devices may split the layers; expected one from 1 to those of a host."
+        )
+    if not refused:
+        return found, ()
+    listed = ", ".join(map(str, refused))
+    return found, (f"heads do not divide for tensor parallelism of {listed}, which is left out",)
+
+
+def _batches(wish: Wish) -> list[int]:
+    """Return the sizes of micro-batches that may be chosen; none for any."""
+    if wish.goal == DECODE and wish.sequences:
+        if not {"b"} & {*wish.least, *wish.most}:
+            return []
+        most = wish.most.get("b", wish.sequences)
+        return list(range(wish.least.get("b", 1), most + 1))
+    if wish.goal == TRAINING:
+        sizes = [one for one in range(1, wish.sequences + 1) if wish.sequences % one == 0]
+    else:
+        sizes = [2**at for at in range(MOST_BATCH.bit_length())]
+        if "b" in wish.least and wish.least["b"] == wish.most.get("b"):
+            sizes = [wish.least["b"]]
+    return [one for one in sizes if one <= MOST_BATCH and wish.allows("b", one)]
+
+
+# Why a configuration is not among those with a cost: it does not fit into the memory, takes longer
+# than the limit, costs more than the best ones by its bound, or the time was up.
+MEMORY, LIMIT, BOUND, TIME = "memory", "limit", "bound", "time"
+
+
+class Row(NamedTuple):
+    """What is known of a configuration.
+
+    Attributes
+    ----------
+    name
+        (t, d, m, b): devices that split layers, replicas, micro-batches of each, and sequences of a
+        micro-batch.
+    bound
+        What it costs at least; None if it does not fit into the memory, or takes too long.
+    cost
+        Of its best assignment; None if there is none, or none was searched for.
+    why
+        Why it has no cost.
+    devices
+        The group of each layer in the best assignment.
+    """
+
+    name: tuple[int, ...]
+    bound: int | None
+    cost: int | None = None
+    why: str = ""
+    devices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The answer of a question.
+
+    Attributes
+    ----------
+    rows
+        All configurations: those with an assignment by its cost, then the others by their bound.
+    certificate
+        The document from which the checker derives the bound.
+    bound
+        What every configuration costs at least; `NEVER` if there is none that may be.
+    """
+
+    question: Question
+    rows: tuple[Row, ...]
+    certificate: dict[str, Any]
+    bound: int
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether no configuration may be, which is proven."""
+        return self.bound == NEVER
+
+    @property
+    def best(self) -> Row | None:
+        """The configuration with the least cost; None if there is none that fits."""
+        first = self.rows[0]
+        return None if first.cost is None else first
+
+    @cached_property
+    def solution(self) -> dict[str, Any] | None:
+        """The document of the best configuration, with the devices of layers."""
+        if self.best is None:
+            return None
+        return {
+            "format": SOLUTION_FORMAT,
+            "problem": LayersInstance.problem,
+            "instance_sha256": self.question.sha256,
+            "objective": self.best.cost,
+            "producer": "plan",
+            "configuration": list(self.best.name),
+            "devices": list(self.best.devices),
+        }
+
+
+def answer(
+    question: Question,
+    budget: Budget,
+    wanted: int = 10,
+    tell: Callable[[int, int], None] = lambda done, all_: None,
+) -> Found:
+    """Return the best configurations, each optimal unless the time is up, and a certificate.
+
+    Parameters
+    ----------
+    wanted
+        How many of the best configurations are searched for their optimum.
+    tell
+        Called with how many configurations are done, and how many there are.
+    """
+    read = checker.check_instance(question.document)
+    found = layer_choices.answer(read, instance_of, NEVER, budget, wanted=wanted, tell=tell)
+    costs = sorted(cost for cost, _ in found.found.values())
+    enough = costs[wanted - 1] if len(costs) >= wanted else NEVER
+    rows = []
+    for one in read.configurations():
+        bound = found.bounds[one.name]
+        if one.name in found.found:
+            cost, best = found.found[one.name]
+            rows.append(Row(one.name, bound, cost, devices=tuple(best.devices.tolist())))
+        elif bound is None:
+            rows.append(Row(one.name, None, why=_why_never(one, question)))
+        else:
+            rows.append(Row(one.name, bound, why=BOUND if bound >= enough else TIME))
+    rows.sort(
+        key=lambda row: (row.cost is None, row.bound is None, row.cost or row.bound or 0, row.name)
+    )
+    certificate = {
+        "format": CERTIFICATE_FORMAT,
+        "problem": LayersInstance.problem,
+        "instance_sha256": question.sha256,
+        "kind": layer_choices.KIND,
+        "bound": found.bound,
+        "payload": found.payload,
+        "producer": "plan",
+    }
+    result = Found(question, tuple(rows), certificate, found.bound)
+    checker.check_certificate(question.document, certificate)
+    if result.solution is not None:
+        checker.check_solution(question.document, result.solution)
+    return result
+
+
+def _why_never(one: Configuration, question: Question) -> str:
+    """Return why a configuration may not be."""
+    try:
+        one.read()
+    except NoRoom:
+        return MEMORY
+    return LIMIT if question.table["limit"] else MEMORY
+
+
+def instance_of(one: Configuration) -> LayersInstance:
+    """Return the instance of a configuration that fits."""
+    head = {"format": INSTANCE_FORMAT, "problem": LayersInstance.problem}
+    return LayersInstance.from_json({**head, **(one.fields or {})})
+
+
+class Part(NamedTuple):
+    """Where the time of a stage goes for a micro-batch, in nanoseconds, and its bytes."""
+
+    devices: str
+    layers: int
+    computing: int
+    reducing: int
+    sending: int
+    overhead: int
+    weights: int
+    cache: int
+    capacity: int
+
+
+def parts(question: Question, row: Row) -> tuple[Part, ...]:
+    """Return the parts of each stage of a configuration with a cut."""
+    split, wish = question.split(row.name), question.wish
+    listed = checker.check_instance(question.document).configurations()
+    instance = instance_of(next(one for one in listed if one.name == row.name))
+    solution, hosts = LayerAssignment(frozen(list(row.devices))), question.hosts
+    places, facts = places_of(split), question.facts[split.tensor, split.batch]
+    loads, found, extra = instance.stage_loads(solution), [], _ticks(wish.overhead)
+    for at, (stage, load) in enumerate(zip(solution.stages, loads, strict=True)):
+        kind, is_last = places[stage.device][0], at + 1 == len(loads)
+        device, own = hosts.kinds[kind], facts[stage.first : stage.end]
+        on = StageDevice(device, split.tensor, hosts.inside[kind] if split.tensor > 1 else None)
+        reducing = sum(_ticks(reducing_seconds(layer, on)) for layer in own)
+        weights = instance.chain.memory(stage.first, stage.end, 0)
+        found.append(
+            Part(
+                f"{split.tensor}x{device.name}" if split.tensor > 1 else device.name,
+                stage.end - stage.first,
+                load.computing - reducing - extra * is_last,
+                reducing,
+                load.sending - extra * (not is_last),
+                extra,
+                weights,
+                load.memory - weights,
+                load.capacity,
+            )
+        )
+    return tuple(found)

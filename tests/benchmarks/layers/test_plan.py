@@ -1,0 +1,200 @@
+"""The search for the best parallelism: what is asked, what is answered, and what is refused."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Boundmark
+from recording import record
+
+from boundmark.benchmarks.layers.plan import PlanAnswer, plan
+from boundmark.benchmarks.solving.model import named_instance
+from boundmark.bounds import checker
+from boundmark.problems.errors import InvalidInputError
+
+MODEL = "language-models/llama-3-8b"
+
+
+@pytest.fixture(scope="module")
+def asked() -> PlanAnswer:
+    """Sixteen sequences on four cards that are joined by PCIe."""
+    return plan(MODEL, "4xA10", sequences=16, quiet=True)
+
+
+def test_costs_are_those_of_the_problem(asked: PlanAnswer) -> None:
+    """Each configuration of a single replica costs what `solve` finds for its groups."""
+    compared = 0
+    for row in asked.found.rows:
+        t, d, m, b = row.name
+        if row.cost is None or d > 1:
+            continue
+        given = {
+            "devices": f"{4 // t}x{t}xA10" if t > 1 else "4xA10", "goal": "round", "batch": b,
+            "micro_batches": m, "phase": "decode", "context": 4096, "device_order": "given",
+        }  # fmt: skip
+        sample = named_instance(MODEL, given, "layers", are_texts=False).instance
+        assert record("layer-reach", sample).bounds[-1].bound == row.cost
+        compared += 1
+    assert compared >= 5
+
+
+def test_the_answer(asked: PlanAnswer) -> None:
+    """It is proven, its numbers belong together, and its parts add up."""
+    assert asked.is_optimal
+    assert asked.gap == 0
+    assert asked.configuration == {"t": 4, "p": 1, "d": 1, "m": 1, "b": 16}
+    assert asked.cost is not None
+    assert asked.tokens_per_second == pytest.approx(16e9 / asked.cost)
+    assert asked.check() == asked.bound
+    assert repr(asked).endswith("tokens/s, optimal>")
+    row = asked.row("t=1,d=2")
+    stages = asked.explain(row)
+    loads = [one.computing + one.reducing + one.sending + one.overhead for one in stages]
+    assert row.cost == max(sum(loads), row.name[2] * max(loads))
+    assert all(0 < one.weights + one.cache <= one.capacity for one in stages)
+    table = asked.table
+    assert len(table) == len(asked.found.rows)
+    assert table["cost"].dropna().is_monotonic_increasing
+    whole = asked.to_json()
+    assert json.loads(json.dumps(whole)) == whole
+    assert whole["start"].endswith("--tensor-parallel-size 4 --pipeline-parallel-size 1")
+
+
+def test_overhead_counts_for_each_stage(asked: PlanAnswer) -> None:
+    """A round has one for each stage, or for each micro-batch on the slowest one."""
+    slower = plan(MODEL, "4xA10", sequences=16, overhead="1ms", fix={"t": 4}, quiet=True)
+    assert slower.cost == (asked.cost or 0) + 10**6
+    pipeline = plan(MODEL, "4xA10", sequences=16, overhead=0.001, fix="t=1,d=1,p=4,b=4", quiet=True)
+    before = asked.row("t=1,d=1,b=4").cost or 0
+    assert (pipeline.cost or 0) - before >= 4 * 10**6
+    assert {part.overhead for part in pipeline.explain()} == {10**6}
+
+
+def test_restrictions(asked: PlanAnswer) -> None:
+    """They leave out configurations; those that are left cost the same."""
+    some = plan(MODEL, "4xA10", sequences=16, at_most="t=2", fix="d=1", quiet=True)
+    assert {row.name[:2] for row in some.found.rows} == {(1, 1), (2, 1)}
+    costs = {row.name: row.cost for row in asked.found.rows}
+    for row in some.found.rows:
+        assert costs[row.name] in (row.cost, None)
+
+
+def test_hosts_that_are_far_apart_get_a_replica_each() -> None:
+    """Over a slow link, nobody sends activations for every token."""
+    answer = plan(MODEL, "2x4xA10@0.1", sequences=16, quiet=True)
+    assert answer.is_optimal
+    assert answer.configuration is not None
+    assert (answer.configuration["d"], answer.configuration["p"]) == (2, 1)
+    one_host = plan(MODEL, "8xA10", sequences=16, quiet=True)
+    assert (one_host.cost or 0) <= (answer.cost or 0)
+
+
+def test_the_most_that_fits_within_a_limit() -> None:
+    """More sequences give more tokens a second, until the limit on the time between them."""
+    free = plan(MODEL, "2xA10", quiet=True)
+    limited = plan(MODEL, "2xA10", tpot="20ms", quiet=True)
+    assert free.is_optimal
+    assert limited.is_optimal
+    assert (limited.tokens_per_second or 0) < (free.tokens_per_second or 0)
+    stages = [one.computing + one.reducing + one.sending for one in limited.explain()]
+    m = limited.found.rows[0].name[2]
+    assert max(sum(stages), m * max(stages)) <= 20_000_000
+    assert any("no cut gives a token every 20 ms" in one for one in limited.table["why"])
+    prompts = plan(MODEL, "2xA10", goal="prefill", context=1024, quiet=True)
+    assert prompts.is_optimal
+    assert (prompts.tokens_per_second or 0) > 1000
+
+
+def test_mixed_hosts() -> None:
+    """Stages of unlike hosts, in any order."""
+    answer = plan(MODEL, "1x2xA10,1x2xT4@10", sequences=8, quiet=True)
+    assert answer.is_optimal
+    stages = answer.explain(answer.row("t=1,d=1,m=4"))
+    assert {part.devices for part in stages} == {"nvidia-a10", "nvidia-t4"}
+
+
+def test_nothing_is_possible() -> None:
+    """Which is certified, too."""
+    answer = plan("language-models/llama-3-70b", "2xA10", sequences=4, quiet=True)
+    assert (answer.cost, answer.bound, answer.configuration) == (None, None, None)
+    assert answer.found.is_impossible
+    assert all("missing" in one for one in answer.table["why"])
+    assert repr(answer).endswith("no configuration is possible>")
+    with pytest.raises(InvalidInputError, match="has no cut to explain"):
+        answer.explain()
+
+
+def test_files_for_the_checker(asked: PlanAnswer, tmp_path: Path) -> None:
+    """The checker alone accepts them; of a question without the best, it accepts nothing."""
+    question, *others = map(str, asked.save(tmp_path / "answer"))
+    command = [sys.executable, "-m", "boundmark.bounds.checker", question, *others]
+    assert subprocess.run(command, check=False).returncode == 0
+    document = json.loads(Path(question).read_text())
+    for forged in (
+        {**document, "tensor": [1, 2]},
+        {**document, "data": [2, 4]},
+        {**document, "sequences": 15},
+    ):
+        for found in (asked.found.certificate, asked.found.solution):
+            assert found is not None
+            check: Callable[..., int] = (
+                checker.check_certificate if "bound" in found else checker.check_solution
+            )
+            with pytest.raises(checker.Rejected, match="instance_sha256"):
+                check(forged, found)
+
+
+@pytest.mark.parametrize(
+    ("model", "devices", "given", "expected"),
+    [
+        ("onnx-light/squeezenet", "4xA10", {}, "expected a language model's configuration"),
+        (MODEL, "", {}, "devices are not given; expected '16xH100' for one host"),
+        (MODEL, "2x4xA10", {}, "2 hosts; expected the rate between hosts"),
+        (MODEL, "4xA10@5", {}, "one host; expected the rate between hosts"),
+        (MODEL, "4xA10", {"goal": "speed"}, "goal is 'speed'; expected decode, prefill"),
+        (MODEL, "4xA10", {"goal": "prefill", "sequences": 4}, "expected none: prompts follow"),
+        (MODEL, "4xA10", {"goal": "prefill", "tpot": "1ms"}, "goal is prefill; expected decode"),
+        (MODEL, "4xA10", {"tpot": "fast"}, "tpot is 'fast'; expected a time such as 30ms"),
+        (MODEL, "4xA10", {"fix": "x=3"}, "fix has 'x=3'; expected numbers of t, p, d, b"),
+        (MODEL, "4xA10", {"fix": "t=2,t=4"}, "fix has 't' twice"),
+        (MODEL, "4xA10", {"fix": "t=3"}, "tensor_parallel is 3, and layer"),
+        (MODEL, "4xA10", {"fix": "t=8"}, "no number of devices may split the layers"),
+        (MODEL, "4xA10", {"fix": "d=9"}, "nothing may be chosen: expected fewer restrictions"),
+        (MODEL, "1x2xA10,1x2xT4@9", {"fix": "p=2"}, "stages are limited, and hosts differ"),
+        (MODEL, "4xA10", {"goal": "training", "sequences": 8}, "training, which is not built"),
+        (MODEL, "4xA10", {"sequences": -1}, "sequences is -1; expected an integer"),
+        (MODEL, "4xA10", {"sequences": 2**21}, "sequences are 2097152; expected 1 to 1,048,576"),
+        (MODEL, "2000xA10", {}, "there are 2000 devices; expected at most 1024"),
+    ],
+)
+def test_what_is_refused(model: str, devices: str, given: dict[str, Any], expected: str) -> None:
+    """By name, in one sentence."""
+    with pytest.raises(InvalidInputError, match=expected):
+        plan(model, devices, quiet=True, **given)
+
+
+def test_the_command(boundmark: Boundmark, tmp_path: Path) -> None:
+    """It prints what the function returns."""
+    done = boundmark(
+        "plan", MODEL, "--devices", "4xA10", "--sequences", 16, "--out", tmp_path, "--quiet",
+        "--explain", "t=2,d=2", "--top", 3,
+    )  # fmt: skip
+    for text in (
+        "TP 4 x PP 1 x DP 1: 1,4", "none of 12 configurations is faster (optimal", "start",
+        "others: ", "stages of TP 2 x PP 1 x DP 2", "2xnvidia-a10", "certificate.json",
+    ):  # fmt: skip
+        assert text in done.stdout
+    again = boundmark("plan", MODEL, "--devices", "4xA10", "--sequences", 16, "--json", "--all")
+    answer = json.loads(again.stdout)
+    assert answer["optimal"]
+    assert len(answer["configurations"]) == 12
+    none = boundmark("plan", "language-models/llama-3-70b", "--devices", "2xA10", check=False)
+    assert none.returncode == 3
+    assert "no configuration is possible (certified)" in none.stdout
+    wrong = boundmark("plan", MODEL, "--devices", "4xA10", "--global-batch", 4, check=False)
+    assert wrong.returncode == 2
+    assert "--global-batch is given, and the goal is decode; see --sequences" in wrong.stderr
