@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from brute_force import instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
@@ -119,57 +118,10 @@ def test_with_much_effort_rounds_grow_longer_too() -> None:
     assert [settings.rounds(effort) for effort in (0.2, 1.4, 4.0, 16.0, 64.0)] == [1, 1, 4, 8, 16]
 
 
-def test_few_moves_are_one_round(monkeypatch, run, random_instance) -> None:
-    """Shorter rounds would end where they began."""
-    assert rounds(monkeypatch, run, random_instance(60, 4, 1), 1000) == [True]
-
-
-def test_rounds_begin_far_away_first_and_again_when_stuck(
-    monkeypatch, run, random_instance
-) -> None:
-    """After a share of distant rounds, the best is reheated, as long as that finds something."""
-    sample = random_instance(20, 3, 1)
-    are_distant = rounds(monkeypatch, run, sample, 2000, moves_per_node=1000)
-    count = len(are_distant)
-    first = next(i for i, is_distant in enumerate(are_distant) if not is_distant)
-    assert first - 1 < annealing.DISTANT_SHARE * count <= first
-    # So small an instance is soon solved, and then nothing finds more.
-    assert are_distant[-3:].count(True) == 1
-
-
-def test_tables_too_large_are_not_made(monkeypatch, run, random_instance) -> None:
-    """Without room for moves, orders are only segmented again."""
-    settings = AnnealingSettings(most_counts=100)
-    moves = counted(monkeypatch, annealing, "anneal", lambda *_: 1)
-    orders = counted(monkeypatch, annealing, "noisy_order", lambda *_: 1)
-    run(MEMETIC, random_instance(30, 4, 1), evaluations=100, settings=settings)
-    assert not moves
-    assert sum(orders) == 100 - 2 - 10
-
-
-def test_two_runs_with_a_seed_find_the_same(run, random_instance) -> None:
-    """A number of evaluations makes a run independent of the clock, over several rounds."""
-    sample = random_instance(20, 4, 3)
-    runs = [run(MEMETIC, sample, evaluations=3000).objectives for _ in range(2)]
-    assert runs[0] == runs[1]
-
-
 def test_reslice_improves_the_graphs_own_order(run, random_instance) -> None:
     """A few hundred orders around it are enough."""
     objectives = run(RESLICE, random_instance(100, 8, 2), evaluations=300).objectives
     assert objectives[-1] < objectives[0]
-
-
-@pytest.mark.parametrize("method", [RESLICE, MEMETIC], ids=lambda method: method.name)
-def test_the_budget_ends_a_search_without_limit(run, random_instance, method) -> None:
-    """With 0 evaluations, the default, the clock alone decides."""
-    assert run(method, random_instance(60, 8, 1), seconds=0.2).objectives
-
-
-def test_a_partition_that_costs_nothing_is_not_refined(run) -> None:
-    """Without work or tensors there is nothing to gain."""
-    free = instance([0, 0, 0], [(0, 1), (1, 2)], 2, transfer=[0, 0, 0])
-    assert run(MEMETIC, free, evaluations=100).objectives == [0]
 
 
 def test_evaluations_are_taken_until_none_are_left() -> None:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from brute_force import instance, optimum
-from hypothesis import HealthCheck, given, settings
+from brute_force import instance
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from selection import examples
 
@@ -24,39 +24,6 @@ FEW = {"samples": 30, "population": 10, "generations": 4, "evaluations": 100}
 def few(method: Method) -> dict[str, int]:
     """Return parameters that keep a search short."""
     return {name: value for name, value in FEW.items() if name in method.params}
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-@given(data=st.data())
-@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])
-def test_solutions_are_valid_and_never_below_the_optimum(instances, run, method, data) -> None:
-    """Every reported partition is feasible, costs OPT or more, and improves on the one before."""
-    sample = data.draw(instances(max_nodes=5))
-    recorder = run(method, sample, **few(method))
-    assert recorder.objectives
-    assert min(recorder.objectives) >= optimum(sample)
-    assert recorder.objectives == sorted(set(recorder.objectives), reverse=True)
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-@pytest.mark.parametrize("k", [1, 3])
-def test_one_node(run, method: Method, k: int) -> None:
-    """A graph of one node costs its work and its overflow, whatever k."""
-    sample = instance([5], [], k, param_load=[4], cache=1)
-    assert run(method, sample, **few(method)).objectives == [8]
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_one_stage(run, method: Method) -> None:
-    """With one stage nothing is transferred."""
-    sample = instance([5, 2, 1], [(0, 1), (1, 2)], 1)
-    assert run(method, sample, **few(method)).objectives == [8]
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_more_stages_than_nodes(run, random_instance, method: Method) -> None:
-    """Stages may stay empty."""
-    assert run(method, random_instance(6, 9, 1), **few(method)).objectives
 
 
 @pytest.mark.parametrize(

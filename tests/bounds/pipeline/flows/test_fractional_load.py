@@ -11,7 +11,6 @@ from recording import LooksBudget, Recorder
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.flows.fractional_load import (
-    FEW_IO_WEIGHTS,
     GrowingTable,
     ShareTable,
     share_table,
@@ -92,25 +91,9 @@ def test_proofs_end_in_time(graph: PipelineGraph) -> None:
     for run in (packing.run, cut_tree.run, mip_tree.run):
         recorder = Recorder()
         run(sample, Budget(0), 1, recorder)
+        # What is cheap is reported all the same.
+        assert {report.kind for report in recorder.bounds} == {"fractional-load/1"}
         assert all(len(report.payload["flows"]) <= 16 for report in recorder.bounds)
-
-
-def test_bound_falls_as_stages_are_added(table: ShareTable) -> None:
-    """What k stages cannot do, fewer cannot."""
-    bounds = [table.bound(k) for k in range(1, 100)]
-    assert bounds == sorted(bounds, reverse=True)
-
-
-def test_more_weights_never_hurt(graph: PipelineGraph, table: ShareTable) -> None:
-    """The weights of the first, quick table are among those of the second."""
-    quick = share_table(graph, FEW_IO_WEIGHTS)
-    assert all(table.bound(k) >= quick.bound(k) for k in range(1, 30))
-
-
-def test_bound_of_one_stage_is_the_optimum(graph: PipelineGraph, table: ShareTable) -> None:
-    """A single stage has no tensors to move."""
-    overflow = int(graph.param_load.sum()) - graph.cache
-    assert table.bound(1) == int(graph.work.sum()) + overflow
 
 
 def test_bound_is_strictly_better_in_between(graph: PipelineGraph, table: ShareTable) -> None:
@@ -180,11 +163,3 @@ def test_table_goes_on_where_the_time_was_up(graph: PipelineGraph, table: ShareT
     assert len(bounds) > 1
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1] == table.bound(4)
-
-
-def test_graph_without_work_has_bound_zero() -> None:
-    """Nothing to do costs nothing, and that is certified as well."""
-    sample = instance([0, 0], [(0, 1)], 3)
-    found = share_table(sample.graph).certificate(sample, "fractional-load")
-    assert found.bound == 0
-    assert checker.check_certificate(sample.to_json(), found.to_json()) == 0

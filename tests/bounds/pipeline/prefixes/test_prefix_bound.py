@@ -1,7 +1,4 @@
-import sys
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,19 +10,11 @@ from recording import Recorder
 from selection import examples
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker import budget
-from boundmark.bounds.checker.pipeline.limits import LARGEST_TREE_GRAPH
 from boundmark.bounds.pipeline.prefixes import prefix_bound
 from boundmark.bounds.pipeline.prefixes.attempt import Context
-from boundmark.bounds.pipeline.prefixes.search import Point, Program
-from boundmark.bounds.pipeline.prefixes.windows import Closure, OutOfTimeError
-from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
-from boundmark.problems.dag import Dag
-from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
-from boundmark.problems.pipeline.graph import PipelineGraph
 
 
 def run(sample: PipelineInstance, seconds: float) -> tuple[list[Certificate], int]:
@@ -100,78 +89,6 @@ def test_extreme_instances(name: str) -> None:
     bounds, cost = run(sample, 20)
     assert (bounds[-1].bound, cost) == (expected, expected)
     assert optimum(sample) == expected
-
-
-def test_no_time_leaves_what_is_cheap(random_graph: Callable[..., PipelineGraph]) -> None:
-    """A partition and a bound are reported even when the budget is spent at once."""
-    bounds, _ = run(PipelineInstance(random_graph(60, seed=1), 4), 0)
-    assert [report.kind for report in bounds] == ["mean-work/1"]
-
-
-def test_the_time_may_end_in_the_preparation(
-    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is cheap has been reported by then, and nothing is raised."""
-
-    def slow(dag: Dag, budget: Budget) -> Closure:
-        raise OutOfTimeError
-
-    monkeypatch.setattr(Closure, "of", slow)
-    reports = Recorder()
-    prefix_bound.run(PipelineInstance(random_graph(60, seed=1), 4), Budget(60), 0, reports)
-    assert reports.solutions
-    assert reports.bounds
-
-
-def test_what_the_checker_would_refuse_is_not_tried() -> None:
-    """The limits of the checker are the method's."""
-    nodes = LARGEST_TREE_GRAPH + 1
-    ones = frozen([1] * nodes)
-    names = tuple(map(str, range(nodes)))
-    graph = PipelineGraph.without_parameters(Dag.from_edges(nodes, []), ones, ones, names)
-    with pytest.raises(UnsupportedError, match="has 16385 nodes or stages; expected at most 16384"):
-        prefix_bound.run(PipelineInstance(graph, 2), Budget(1), 0, Recorder())
-
-
-def test_a_missing_solver_leaves_what_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What needs no solver is reported before the method gives up."""
-    monkeypatch.setitem(sys.modules, "highspy", None)
-    reports, sample = Recorder(), instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
-    with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
-        prefix_bound.run(sample, Budget(5), 0, reports)
-    assert reports.bounds
-    assert reports.solutions
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("most_steps", [3000, 10_000, 100_000])
-def test_proofs_do_not_outgrow_the_checker(
-    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, most_steps: int
-) -> None:
-    """What takes more steps to check than there are is not reported, and the method ends."""
-    sample = PipelineInstance(random_graph(24, seed=1), 3)
-    monkeypatch.setattr(budget, "MOST_STEPS", most_steps)
-    bounds, _ = run(sample, 5)
-    assert bounds
-
-
-@pytest.mark.parametrize("lie", ["optimum", "multipliers", "both"])
-def test_a_solver_that_lies_proves_nothing_false(
-    random_graph: Callable[..., PipelineGraph], monkeypatch: pytest.MonkeyPatch, lie: str
-) -> None:
-    """Only what the checker makes of the multipliers counts."""
-    solve = Program.solve
-
-    def lying(self: Program, *arguments: Any) -> Point:
-        point = solve(self, *arguments)
-        if lie != "multipliers":
-            point = replace(point, optimum=point.optimum + 1)
-        if lie != "optimum":
-            point = replace(point, multipliers=np.roll(point.multipliers, 1))
-        return point
-
-    monkeypatch.setattr(Program, "solve", lying)
-    run(PipelineInstance(random_graph(24, seed=1), 3), 3)
 
 
 MANY_BRANCHINGS = 1000
