@@ -10,7 +10,6 @@ from brute_force_sets import is_convex, subsets, tiny_graphs
 from certified import certified
 from hypothesis import given
 from hypothesis import strategies as st
-from mutation import mutants
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
@@ -255,24 +254,6 @@ def test_graphs_too_large_are_not_begun() -> None:
 SAMPLES = [
     "cut-tree", "cut-tree, three stages", "cut-tree, parameters as work", "cut-tree, overflow",
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_no_part_of_a_proof_may_change(name: str) -> None:
-    """With one thing changed, anywhere, nothing better than the optimum is proved."""
-    sample = certified("pipeline", name)
-    document = sample.certificate
-    assert document["kind"] == "cut-tree/2"
-    assert checker.check_certificate(sample.document, document) == sample.optimum
-    trees = [document["payload"], *document["payload"]["ends"]]
-    assert any(len(entry) > 2 for tree in trees for entry in tree["nodes"])
-    count = 0
-    for changed in mutants(document["payload"]):
-        count += 1
-        damaged = {**document, "payload": changed, "bound": document["bound"] + 1}
-        with pytest.raises(checker.Rejected):
-            checker.check_certificate(sample.document, damaged)
-    assert count > 150
 
 
 @pytest.mark.parametrize("name", SAMPLES)
