@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -18,14 +17,6 @@ from boundmark.problems.microbatch import (
 )
 
 V = v_shape()
-
-
-@given(instances())
-def test_json_round_trip(sample: MicrobatchInstance) -> None:
-    """An instance is what its canonical JSON says."""
-    read = MicrobatchInstance.from_json(json.loads(json.dumps(sample.to_json())))
-    assert read.sha256 == sample.sha256
-    assert read.parameters == sample.parameters
 
 
 def test_the_default_memory_is_twice_the_devices() -> None:

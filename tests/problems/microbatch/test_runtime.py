@@ -66,19 +66,6 @@ def test_shared_blocks_have_their_result_everywhere() -> None:
 
 
 @given(scheduled_layouts())
-def test_each_device_follows_the_schedule(drawn: tuple[BlockLayout, IntArray]) -> None:
-    """Blocks come in the order of their start times, every one on each of its devices."""
-    layout, starts = drawn
-    for is_blocking in (True, False):
-        program = program_of(layout, starts, is_blocking=is_blocking)
-        for device, items in enumerate(program.devices):
-            runs = [(item.block, item.micro_batch) for item in items if isinstance(item, Run)]
-            times = [starts[number, block] for block, number in runs]
-            assert times == sorted(times)
-            assert len(runs) == len(starts) * len(layout.on_device[device])
-
-
-@given(scheduled_layouts())
 def test_every_tensor_is_there_in_time(drawn: tuple[BlockLayout, IntArray]) -> None:
     """A device has run, or received once, what its blocks need; sends and receives pair up."""
     layout, starts = drawn
@@ -201,18 +188,6 @@ def test_free_transfers_beside_blocks_cost_nothing(drawn: Drawn) -> None:
         runs = [item for item in items if isinstance(item, Run)]
         for item, time in zip(runs, times, strict=True):
             assert time <= starts[item.micro_batch, item.block]
-
-
-@given(scheduled_layouts(), st.lists(st.integers(0, 3), min_size=6, max_size=6))
-def test_blocking_is_never_faster(drawn: Drawn, transfer: list[int]) -> None:
-    """Transfers beside blocks can only help."""
-    layout, starts = drawn
-    blocking, beside = (
-        simulate(layout, program_of(layout, starts, is_blocking=kind), transfer)
-        for kind in (True, False)
-    )
-    assert beside.makespan <= blocking.makespan
-    assert beside.busy == blocking.busy
 
 
 def test_ticks_by_hand() -> None:

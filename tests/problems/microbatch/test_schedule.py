@@ -1,5 +1,4 @@
 import itertools
-import json
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +9,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from layouts import shape
 
-from boundmark.bounds import checker
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.microbatch import BlockLayout, MicrobatchInstance, Repetend, Schedule
@@ -25,7 +23,6 @@ from boundmark.problems.microbatch.schedule import (
     peak_memory,
     steady_bubble_rate,
 )
-from boundmark.problems.problem import solution_document
 
 V = v_shape()
 # F0 F1 B1 B0 of two micro-batches, one forward and one backward (1F1B) with the period 3.
@@ -41,13 +38,6 @@ def schedules(draw: st.DrawFn) -> Schedule:
     members = draw(st.lists(st.integers(0, count - 1), min_size=blocks, max_size=blocks))
     repetend = st.none() | st.just(Repetend(draw(st.integers(1, 9)), frozen(members)))
     return Schedule(frozen(starts), draw(repetend))
-
-
-@given(schedules())
-def test_json_round_trip(schedule: Schedule) -> None:
-    """A schedule is what its JSON says."""
-    document = schedule.to_json()
-    assert Schedule.from_json(json.loads(json.dumps(document))).to_json() == document
 
 
 @given(schedules(), st.integers(0, 5))
@@ -265,27 +255,6 @@ def scheduled_instances(draw: st.DrawFn) -> tuple[MicrobatchInstance, Schedule]:
         block = draw(st.integers(0, sample.nodes - 1))
         starts[number, block] = max(0, starts[number, block] + draw(st.integers(-3, 3)))
     return sample, Schedule(frozen(starts), Repetend(period, frozen(stages)))
-
-
-def verdict(sample: MicrobatchInstance, schedule: Schedule) -> int | None:
-    """Return the objective by the data model, None if it is refused."""
-    try:
-        return sample.objective(schedule)
-    except InvalidInputError:
-        return None
-
-
-@given(scheduled_instances())
-def test_data_model_and_checker_agree(drawn: tuple[MicrobatchInstance, Schedule]) -> None:
-    """Both accept the same schedules, with the same objective."""
-    sample, schedule = drawn
-    objective = verdict(sample, schedule)
-    document: Any = solution_document(sample, schedule, objective or 0)
-    if objective is None:
-        with pytest.raises(checker.Rejected):
-            checker.check_solution(sample.to_json(), document)
-    else:
-        assert checker.check_solution(sample.to_json(), document) == objective
 
 
 @given(scheduled_instances())

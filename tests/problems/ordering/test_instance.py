@@ -31,20 +31,6 @@ def test_canonical_form() -> None:
     assert checker.instance_sha256(document) == SAMPLE.sha256
 
 
-def test_memory_by_hand() -> None:
-    """4 + 3, then 3 + 5, then 3 + 5 + 3, then 5 + 3 + 2."""
-    order = ExecutionOrder.from_json({"order": [0, 1, 2, 3]})
-    assert [part.total for part in memory_parts(SAMPLE, order)] == [7, 8, 11, 10]
-    assert SAMPLE.objective(order) == 11
-    assert SAMPLE.with_parameters({"metric": "sum"}).objective(order) == 36
-    # Operator 2 is the last to read what it can overwrite, and so is the last one.
-    assert SAMPLE.with_parameters({"metric": "sum", "in_place": "yes"}).objective(order) == 31
-    other = ExecutionOrder.from_json({"order": [0, 2, 1, 3]})
-    assert SAMPLE.with_parameters({"metric": "sum", "in_place": "yes"}).objective(other) == 32
-    assert SAMPLE.with_parameters({"weights": "streamed"}).objective(order) == 15
-    assert SAMPLE.with_parameters({"weights": "resident"}).objective(order) == 20
-
-
 def test_parts_by_hand() -> None:
     """What an operator reads, what it writes, what waits, and parameters."""
     order = ExecutionOrder.from_json({"order": [0, 1, 2, 3]})

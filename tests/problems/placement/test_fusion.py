@@ -64,72 +64,57 @@ def named_chains(names: str, edges: str, rules: FusionRules = TABLE_I) -> list[s
     return [" ".join(operators[v] for v in chain) for chain in found]
 
 
-def test_worked_example_of_the_paper() -> None:
-    """Figure 7: both branches begin at add1, the upper one has three pairs of add and relu.
-
-    The first pair is a multi-outputs connection. The second is bound and released. The third is
-    bound, then fused with what the lower branch ends with.
-    """
-    assert named_chains(
-        "add1 relu1 add2 relu2 add3 relu3 conv1 bn1 conv2 bn2",
-        "add1-relu1 relu1-add2 add2-relu2 relu2-add3 add3-relu3 "
-        "add1-conv1 conv1-bn1 bn1-conv2 conv2-bn2 bn2-add3",
-    ) == ["add1", "relu1", "add2", "relu2", "conv1 bn1", "conv2 bn2 add3 relu3"]
+FIGURE_7 = (
+    "add1-relu1 relu1-add2 add2-relu2 relu2-add3 add3-relu3 "
+    "add1-conv1 conv1-bn1 bn1-conv2 conv2-bn2 bn2-add3"
+)
 
 
-def test_the_order_of_branches_does_not_matter_there() -> None:
-    """If the lower branch comes first, it is bound to add3 until relu3 is found."""
-    assert named_chains(
-        "add1 conv1 bn1 conv2 bn2 relu1 add2 relu2 add3 relu3",
-        "add1-relu1 relu1-add2 add2-relu2 relu2-add3 add3-relu3 "
-        "add1-conv1 conv1-bn1 bn1-conv2 conv2-bn2 bn2-add3",
-    ) == ["add1", "conv1 bn1", "conv2 bn2 add3 relu3", "relu1", "add2", "relu2"]
-
-
-def test_direct_connections_fuse_as_far_as_a_rule_goes() -> None:
-    """By the second rule; the third type follows another convolution."""
-    chains = named_chains(
-        "conv1 bn1 relu1 conv2 relu2", "conv1-bn1 bn1-relu1 relu1-conv2 conv2-relu2"
-    )
-    assert chains == ["conv1 bn1 relu1", "conv2", "relu2"]
-
-
-def test_several_outputs_do_not_fuse() -> None:
-    """A result that somebody else needs has to be written to memory anyway."""
-    assert named_chains("conv1 bn1 add1", "conv1-bn1 conv1-add1 bn1-add1") == [
-        "conv1",
-        "bn1",
-        "add1",
-    ]
-    assert named_chains("conv1 bn1 relu1 add1", "conv1-bn1 bn1-relu1 bn1-add1 relu1-add1") == [
-        "conv1 bn1",
-        "relu1",
-        "add1",
-    ]
-
-
-def test_several_inputs_fuse_with_one_of_the_branches() -> None:
-    """Of two that could, with the one that is reached first."""
-    edges = "conv1-bn1 bn1-add1 conv2-bn2 bn2-add1 add1-relu1"
-    assert named_chains("conv1 bn1 conv2 bn2 add1 relu1", edges) == [
-        "conv1 bn1 add1 relu1",
-        "conv2 bn2",
-    ]
-
-
-def test_what_is_bound_for_nothing_is_released_into_what_was_fused() -> None:
-    """No relu follows: the addition leaves, the fused pair stays."""
-    edges = "conv1-bn1 bn1-add1 add1-conv2"
-    assert named_chains("conv1 bn1 add1 conv2", edges) == ["conv1 bn1", "add1", "conv2"]
+@pytest.mark.parametrize(
+    ("names", "edges", "chains"),
+    [
+        # Figure 7: both branches begin at add1, the upper one has three pairs of add and relu. The
+        # first pair is a multi-outputs connection. The second is bound and released. The third is
+        # bound, then fused with what the lower branch ends with.
+        (
+            "add1 relu1 add2 relu2 add3 relu3 conv1 bn1 conv2 bn2", FIGURE_7,
+            "add1, relu1, add2, relu2, conv1 bn1, conv2 bn2 add3 relu3",
+        ),
+        # If the lower branch comes first, it is bound to add3 until relu3 is found.
+        (
+            "add1 conv1 bn1 conv2 bn2 relu1 add2 relu2 add3 relu3", FIGURE_7,
+            "add1, conv1 bn1, conv2 bn2 add3 relu3, relu1, add2, relu2",
+        ),
+        # As far as a rule goes; the third type follows another convolution.
+        (
+            "conv1 bn1 relu1 conv2 relu2", "conv1-bn1 bn1-relu1 relu1-conv2 conv2-relu2",
+            "conv1 bn1 relu1, conv2, relu2",
+        ),
+        # A result that somebody else needs has to be written to memory anyway.
+        ("conv1 bn1 add1", "conv1-bn1 conv1-add1 bn1-add1", "conv1, bn1, add1"),
+        (
+            "conv1 bn1 relu1 add1", "conv1-bn1 bn1-relu1 bn1-add1 relu1-add1",
+            "conv1 bn1, relu1, add1",
+        ),
+        # Of two branches that could fuse, the one that is reached first does.
+        (
+            "conv1 bn1 conv2 bn2 add1 relu1", "conv1-bn1 bn1-add1 conv2-bn2 bn2-add1 add1-relu1",
+            "conv1 bn1 add1 relu1, conv2 bn2",
+        ),
+        # No relu follows: the addition leaves, the fused pair stays.
+        ("conv1 bn1 add1 conv2", "conv1-bn1 bn1-add1 add1-conv2", "conv1 bn1, add1, conv2"),
+    ],
+)  # fmt: skip
+def test_chains_by_hand(names: str, edges: str, chains: str) -> None:
+    """By the rules of Table I."""
+    assert ", ".join(named_chains(names, edges)) == chains
 
 
 def test_an_edge_into_the_middle_of_a_chain_does_not_fuse() -> None:
     """A rule says who feeds whom: relu1 feeds the addition, not the convolution."""
     rules = FusionRules((("conv", "add"), ("relu", "conv", "add")))
-    assert named_chains("conv1 relu1 add1", "conv1-add1 relu1-add1", rules) == [
-        "conv1 add1",
-        "relu1",
-    ]
+    found = named_chains("conv1 relu1 add1", "conv1-add1 relu1-add1", rules)
+    assert found == ["conv1 add1", "relu1"]
 
 
 @st.composite

@@ -170,11 +170,6 @@ def test_malformed_instances(change: dict[str, Any], expected: str) -> None:
 SCHEDULE = {"devices": [0, 0, 1], "starts": [0, 2, 7], "transfers": [[0, 1, 2]]}
 
 
-def test_makespan() -> None:
-    """The last end of an operator counts."""
-    assert SAMPLE.objective(PlacementSchedule.from_json(SCHEDULE)) == 11
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
