@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # What `solve` finds must not depend on what the library has come to know.
 os.environ["BOUNDMARK_LIBRARY"] = ""
 
+# What a test stores need not survive a power cut, and to wait for the disk takes milliseconds.
+os.fsync = lambda descriptor: None
+
 # How long an example takes says nothing about correctness. Examples are the same in every run, so
 # that a commit is judged by what it changes; `nox -s tests` tries the first few, and
 # `nox -s properties` looks for new ones.
