@@ -11,12 +11,11 @@ from boundmark.benchmarks.library import Library, usual_library
 from boundmark.benchmarks.model_answer import ModelAnswer
 from boundmark.benchmarks.running.execution.engine import worker_count
 from boundmark.benchmarks.running.settings import RunSettings
-from boundmark.benchmarks.solving.grading import bound_plan, given_solution, graded
+from boundmark.benchmarks.solving.grading import bound_plan, given_solution, graded, solution_in
 from boundmark.benchmarks.solving.model import choose, load
 from boundmark.benchmarks.solving.rounds import SolvingOptions
 from boundmark.benchmarks.solving.search import solve as solve_instance
 from boundmark.benchmarks.solving.solution_file import (
-    read_solution_file,
     written_solution,
 )
 from boundmark.problems.catalog import methods_in_order
@@ -138,14 +137,11 @@ def evaluate(
     check_parameter_names(evaluate, parameters)
     options = _options(seconds, methods, seed, workers, library, out, quiet)
     chosen = choose(load(model), parameters, problem, are_texts=False)
-    table = chosen.problem.table
     if isinstance(solution, str | Path):
-        found = read_solution_file(path_of("solution", solution, "file"), table)
-        place = str(solution)
+        given = solution_in(path_of("solution", solution, "file"), chosen)
     else:
-        found, place = written_solution(solution, table), "the solution"
-    with naming(place):
-        given = given_solution(chosen, found)
+        with naming("the solution"):
+            given = given_solution(chosen, written_solution(solution, chosen.problem.table))
     plan = bound_plan(chosen.problem.name, options.methods)
     answer = graded(solve_instance(given.source, options, plan, given)[0], given)
     return ModelAnswer(answer, options.out)

@@ -48,6 +48,26 @@ def _no_names(instance: Any) -> Mapping[str, Sequence[str]]:
 
 
 @dataclass(frozen=True)
+class TextForms:
+    """How tools beside boundmark write solutions of a problem.
+
+    Attributes
+    ----------
+    read
+        Returns the solution that a text means for an instance, with notes; None if it is no such
+        text. Raises `InvalidInputError` if it is one, and does not go with the instance.
+    forms
+        What such texts look like, for errors.
+    implied
+        Returns the parameters that a text is for, unless others are given.
+    """
+
+    read: Callable[[str, Any], tuple[Any, tuple[str, ...]] | None]
+    forms: str
+    implied: Callable[[str], Mapping[str, int | str]] = lambda text: {}
+
+
+@dataclass(frozen=True)
 class SolutionTable:
     """How solutions of a problem are written as a table, which `evaluate` reads.
 
@@ -66,9 +86,8 @@ class SolutionTable:
     implied
         Returns a solution as it is meant if nobody says which parameters it is for, and these
         parameters: ``k`` is the number of stages that a partition uses.
-    of_text
-        Returns the solution that a text in the words of another tool means for an instance, None if
-        it is no such text; None if there are no such words.
+    texts
+        How other tools write solutions; None if there are none.
     value_names
         Returns what the numbers of further columns are called in an instance, by column: devices
         have names. Columns without names hold integers.
@@ -82,7 +101,7 @@ class SolutionTable:
     rows: Callable[[Any], Iterable[Row]]
     implied: Callable[[Any], tuple[Any, Mapping[str, int | str]]] = _as_given
     value_names: Callable[[Any], Mapping[str, Sequence[str]]] = _no_names
-    of_text: Callable[[str, Any], Any] | None = None
+    texts: TextForms | None = None
     says_all: Callable[[Any], bool] = lambda solution: True
 
 

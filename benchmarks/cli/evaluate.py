@@ -1,6 +1,7 @@
 """`boundmark evaluate`: how far from optimal a solution of your own can be."""
 
 import math
+import re
 import sys
 import time
 from pathlib import Path
@@ -24,7 +25,23 @@ if TYPE_CHECKING:
 WORSE = 1
 
 
-@click.command(cls=ParameterCommand, problems=registered_problems)
+class _Command(ParameterCommand):
+    """A command that takes a split that begins with a dash, in quotes, wherever it stands."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command line."""
+        own = {name for one in self.get_params(ctx) for name in one.opts}
+        # With a space before it, a text is no option.
+        args = [f" {x}" if re.match(r"-\S*\s", x) and not _begins(x, own) else x for x in args]
+        return super().parse_args(ctx, args)
+
+
+def _begins(text: str, options: set[str]) -> bool:
+    """Whether a text begins with one of the options."""
+    return re.split(r"[\s=]", text, maxsplit=1)[0] in options or text[:2] in options
+
+
+@click.command(cls=_Command, problems=registered_problems)
 @click.argument("model")
 @click.argument("solution", type=PATH)
 @solving_options
@@ -51,6 +68,10 @@ def evaluate(
     each operator, a list of rows, or a solution that boundmark has stored. Operators are called by
     their names or numbers. Parameters that are not given, such as the number of stages, are those
     that the solution uses.
+
+    For layers, SOLUTION may be what `solve --as` prints, in a file or in quotes, options of vLLM,
+    SGLang, llama.cpp, Megatron-LM and others, or how many layers each stage has: 9,14,9. The rules
+    of the tool count, unless --rules names others, or none.
     """
     from boundmark.benchmarks.cli.answers.printer import (
         print_answers,

@@ -209,9 +209,17 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
 )  # fmt: skip
 @click.option(
     "--as", "tool", metavar="TOOL",
-    help="Print only the solution, in the form that this tool takes, for problem layers: vllm, "
-    "device-map, llama.cpp, megatron, torch, torchtitan, deepspeed or onnxruntime; by its rules, "
-    "unless --rules names others.",
+    help="Print only what starts the solution in this tool, for problem layers: vllm, sglang, "
+    "tensorrt-llm, llama.cpp, accelerate, megatron, torchtitan, deepspeed or torch-pipelining; by "
+    "its rules, unless --rules names others.",
+)  # fmt: skip
+@click.option(
+    "--hosts", metavar="N,N,...", default="",
+    help="Devices of each host in turn, such as 8,4 or 2x8, for --as; by default, eight each.",
+)  # fmt: skip
+@click.option(
+    "--use-fewer", is_flag=True,
+    help="Leave devices empty that more stages of the same cost could use.",
 )  # fmt: skip
 @click.option(
     "--order", metavar="FILE|METHOD",
@@ -220,7 +228,13 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
     "in the model's order.",
 )  # fmt: skip
 def solve(
-    model: str, given: Path | None, tool: str | None, order: str | None, request: SolvingRequest
+    model: str,
+    given: Path | None,
+    tool: str | None,
+    hosts: str,
+    use_fewer: bool,
+    order: str | None,
+    request: SolvingRequest,
 ) -> None:
     """Find the best solution and bound of one instance.
 
@@ -247,7 +261,7 @@ def solve(
     from boundmark.benchmarks.solving.model import choose, load
     from boundmark.benchmarks.solving.presentation import presentation_of
 
-    options, wanted = request.options(), request.several()
+    options, wanted = replace(request.options(), use_fewer=use_fewer), request.several()
     is_one = len(wanted) == 1
     _check_one(is_one, given, tool, order)
     loaded = load(model, dims=request.dims, device=request.device)
@@ -273,7 +287,8 @@ def solve(
 
     free = _without_rules(answer, loaded, wanted[0], options) if is_one else None
     if tool is not None and answer.solution is not None:
-        click.echo(presentation_of(answer.source.instance.problem).as_tool(answer, tool))
+        presentation = presentation_of(answer.source.instance.problem)
+        click.echo(presentation.as_tool(answer, tool, model, hosts))
         if free is not None:
             click.echo(_cost_of_rules(answer, free), err=True)
     else:

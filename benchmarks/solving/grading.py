@@ -17,7 +17,7 @@ from boundmark.benchmarks.solving.solution_file import (
 )
 from boundmark.bounds import checker
 from boundmark.problems.catalog import problems
-from boundmark.problems.errors import InvalidInputError, StoreError
+from boundmark.problems.errors import InvalidInputError, StoreError, quoted
 from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
 from boundmark.reports.stored.store import ResultStore
@@ -49,6 +49,12 @@ def solution_in(path: Path, chosen: Choice) -> GivenSolution:
     meant = _of_text(path, chosen)
     if meant is not None:
         return meant
+    texts = chosen.problem.table.texts if chosen.problem.table else None
+    if texts is not None and not os.path.exists(path):
+        raise InvalidInputError(
+            f"{quoted(str(path).strip())} is neither a file nor a split in a form that is read; "
+            f"expected {texts.forms}."
+        )
     found = read_solution_file(path, chosen.problem.table)
     with naming(path):
         return given_solution(chosen, found)
@@ -57,15 +63,27 @@ def solution_in(path: Path, chosen: Choice) -> GivenSolution:
 def _of_text(path: Path, chosen: Choice) -> GivenSolution | None:
     """Return the solution in another tool's format, from a file or from the text itself."""
     table = chosen.problem.table
-    if table is None or table.of_text is None or path.suffix.lower() == ".csv":
+    if table is None or table.texts is None or path.suffix.lower() == ".csv":
         return None
     text = str(path)
     # Unlike `Path.is_file`, it takes a text of any length.
     if os.path.exists(path):
         text = read_bytes(path, "a solution", LARGEST_FILE).decode(errors="replace")
     with naming("the solution" if text == str(path) else path):
-        solution = table.of_text(text, chosen.make(chosen.any_parameters))
-        return None if solution is None else given_solution(chosen, solution.to_json())
+        implied = {} if chosen.is_stored else table.texts.implied(text)
+        meant = {name: value for name, value in implied.items() if name not in chosen.given}
+        chosen = replace(chosen, given={**chosen.given, **meant})
+        found = table.texts.read(text, chosen.make(chosen.any_parameters))
+        if found is None:
+            return None
+        solution, notes = found
+        given = given_solution(chosen, solution.to_json())
+        taken = [
+            f"{name}={value}, as the solution is in that form (--{name} says otherwise)"
+            for name, value in meant.items()
+            if given.source.instance.parameters.get(name) == value
+        ]
+        return replace(given, notes=(*notes, *taken, *given.notes))
 
 
 def given_solution(chosen: Choice, found: Any) -> GivenSolution:

@@ -103,7 +103,11 @@ class Presentation:
     tool_title
         Returns how people write the name of such a tool.
     as_tool
-        Returns the solution as one of these takes it; raises `InvalidInputError` if it cannot.
+        Returns what starts the solution in one of these, from the model as the user calls it and
+        the devices of each host; raises `InvalidInputError` if the tool cannot have it.
+    arranged
+        Returns an answer with a solution of the same cost that is easier to use; a flag says
+        whether that may leave devices empty.
     cost_accuracy
         Returns what costs such as the instance's have been off by, as a sentence; empty if they
         came with the model, or there is nothing to be off.
@@ -125,7 +129,8 @@ class Presentation:
     remarks: "Callable[[Answer], Sequence[tuple[str, str]]]" = lambda answer: ()
     tools: tuple[str, ...] = ()
     tool_title: "Callable[[str], str]" = lambda tool: tool
-    as_tool: "Callable[[Answer, str], str]" = lambda answer, tool: ""
+    as_tool: "Callable[[Answer, str, str, str], str]" = lambda answer, tool, model, hosts: ""
+    arranged: "Callable[[Answer, bool], Answer]" = lambda answer, use_fewer: answer
     cost_accuracy: "Callable[[Answer], str]" = lambda answer: (
         "nobody has measured what they are off by" if answer.source.device else ""
     )

@@ -134,6 +134,8 @@ class SolvingOptions:
         Whether no progress is shown on standard error.
     keeps_interrupted
         Whether a search that Ctrl-C ends is stored in a new folder if there is no other.
+    use_fewer
+        Whether the solution may leave devices empty that it could use at the same cost.
     """
 
     settings: RunSettings
@@ -143,6 +145,7 @@ class SolvingOptions:
     out: Path | None = None
     quiet: bool = True
     keeps_interrupted: bool = False
+    use_fewer: bool = False
 
 
 class Rounds:

@@ -22,6 +22,7 @@ from boundmark.benchmarks.solving.ending import (
     ending_gently,
     reason_of,
 )
+from boundmark.benchmarks.solving.presentation import presentation_of
 from boundmark.benchmarks.solving.rounds import MethodPlan, Rounds, SolvingOptions
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
@@ -61,6 +62,7 @@ def solve(
     given
         A solution that the user has, which is as good as one that a method has found.
     """
+    arranged = presentation_of(source.instance.problem).arranged
     clock = WallClock(options.settings.time_limit_seconds)
     known = None
     if options.library is not None:
@@ -68,7 +70,7 @@ def solve(
     if known is not None and given is None and options.out is None and not options.methods:
         settled = known.settles(source, clock.spent())
         if settled is not None:
-            return settled, None
+            return arranged(settled, options.use_fewer), None
     folder = options.out
     plan = plan or MethodPlan.of(problems()[source.instance.problem], options.methods)
     rounds = _rounds(source, plan, options, clock, given, known)
@@ -102,7 +104,8 @@ def solve(
     if unchecked:
         unfinished += [f"{name}: {unchecked}" for name in rounds.running]
     failures = (*answer.failures, *unfinished)
-    return replace(answer, failures=failures, interrupted=is_interrupted), folder
+    answer = replace(answer, failures=failures, interrupted=is_interrupted)
+    return arranged(answer, options.use_fewer), folder
 
 
 def _rounds(

@@ -298,6 +298,65 @@ _OLMO2 = Family(query_norm="heads", switches=_BIASED_ATTENTION)
 _BERT = _encoder("bert", "encoder.layer", _OF_BERT)
 _ROBERTA = _encoder("roberta", "encoder.layer", _OF_BERT)
 
+# Modules with parameters before and behind the blocks, beside embedding and scores, where these are
+# not the usual ones. Of OPT, only some models have the projections.
+USUALLY_BESIDE = ((), ("model.norm",))
+BESIDE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    **dict.fromkeys(
+        ("bamba", "falcon_h1", "jamba", "phi", "zamba2"), ((), ("model.final_layernorm",))
+    ),
+    **dict.fromkeys(("mamba", "mamba2", "falcon_mamba"), ((), ("backbone.norm_f",))),
+    **dict.fromkeys(("lfm2", "lfm2_moe"), ((), ("model.embedding_norm",))),
+    **dict.fromkeys(("gpt2", "gpt_bigcode"), (("transformer.wpe",), ("transformer.ln_f",))),
+    **dict.fromkeys(("falcon", "gptj"), ((), ("transformer.ln_f",))),
+    "bloom": (("transformer.word_embeddings_layernorm",), ("transformer.ln_f",)),
+    "gemma3n_text": (
+        (
+            "model.embed_tokens_per_layer", "model.per_layer_model_projection",
+            "model.per_layer_projection_norm", "model.altup_projections",
+        ),
+        ("model.norm", "model.altup_unembed_projections"),
+    ),
+    "gemma4_text": (
+        (
+            "model.embed_tokens_per_layer", "model.per_layer_model_projection",
+            "model.per_layer_projection_norm",
+        ),
+        ("model.norm",),
+    ),
+    "gpt_neox": ((), ("gpt_neox.final_layer_norm",)),
+    "nemotron_h": ((), ("model.norm_f",)),
+    "olmo": ((), ()),
+    "opt": (
+        ("model.decoder.embed_positions", "model.decoder.project_in"),
+        ("model.decoder.final_layer_norm", "model.decoder.project_out"),
+    ),
+    "recurrent_gemma": ((), ("model.final_norm",)),
+}  # fmt: skip
+
+# Of models for images and sound, what reads these, by `model_type`, where that is not usual.
+USUAL_TOWERS = ("model.vision_tower", "model.multi_modal_projector")
+_HEARING = ("model.vision_tower", "model.embed_vision", "model.audio_tower", "model.embed_audio")
+TOWERS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "exaone4_5", "glm46v", "glm4v", "glm4v_moe", "qwen2_vl", "qwen2_5_vl", "qwen3_5",
+            "qwen3_5_moe", "qwen3_vl", "qwen3_vl_moe",
+        ),
+        ("model.visual",),
+    ),
+    **dict.fromkeys(("qwen2_5_omni", "qwen3_omni_moe"), ("model.audio_tower", "model.visual")),
+    **dict.fromkeys(
+        ("llava_next", "llava_next_video", "llava_onevision"),
+        ("model.image_newline", *USUAL_TOWERS),
+    ),
+    **dict.fromkeys(("gemma3n", "gemma4"), _HEARING),
+    "kimi_k25": ("model.vision_tower", "model.mm_projector"),
+    "llama4": ("vision_model", "multi_modal_projector"),
+    "lighton_ocr": ("model.vision_encoder", "model.vision_projection"),
+    "video_llava": ("model.video_tower", "model.image_tower", "model.multi_modal_projector"),
+}  # fmt: skip
+
 FAMILIES: Mapping[str, Family] = {
     "afmoe": Family(
         norms=4, query_norm="head", gates_queries=True, biases=ROUTER, full_every=4,

@@ -221,7 +221,7 @@ class _Reader:
         self.width = self.fields.integer("embedding_length", low=1, high=MOST)
         count = self.fields.integer("block_count", low=1, high=MOST_LAYERS - 2)
         coming = self.fields.integer("nextn_predict_layers", low=0, high=count - 1, default=0)
-        self.count = count - coming
+        self.count, self.coming = count - coming, coming
         self.reading = self.fields.integer(
             "attention.shared_kv_layers", low=0, high=self.count - 1, default=0
         )
@@ -271,7 +271,7 @@ class _Reader:
                 matrix_size=(scores or embedding).size,
             ),
             scores is None, has_cache=family.is_causal,
-            kind=self.kind, notes=tuple(self.notes),
+            kind=self.kind, notes=tuple(self.notes), coming=self.coming,
         )  # fmt: skip
 
     def _check_words(self) -> None:

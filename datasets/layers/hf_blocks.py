@@ -10,7 +10,9 @@ from typing import Any
 from boundmark.datasets.json_fields import Fields, an_object
 from boundmark.datasets.layers.blocks import Attention, Block, Latent, Matrix, Recurrence
 from boundmark.datasets.layers.families import (
+    ALIASES,
     ATTENDING,
+    BESIDE,
     BOTH,
     CHUNKED,
     EXPERTS,
@@ -19,6 +21,9 @@ from boundmark.datasets.layers.families import (
     RECURRENT,
     SLIDING,
     SPARSE,
+    TOWERS,
+    USUAL_TOWERS,
+    USUALLY_BESIDE,
     WINDOWS,
     Family,
     Names,
@@ -137,6 +142,15 @@ class BlockReader:
             scores=inner.removesuffix("model.") * (inner == older) + names.scores,
             older={**names.older, **({inner: older} if inner != older else {})},
         )  # fmt: skip
+
+    def beside(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return modules with parameters that are in no layer, before the blocks and behind."""
+        first, last = BESIDE.get(ALIASES.get(self.kind, self.kind), USUALLY_BESIDE)
+        if self.names is self.family.names:
+            return first, last
+        inner = self.names.nested
+        first, last = (tuple(x.replace("model.", inner, 1) for x in one) for one in (first, last))
+        return TOWERS.get(self.whole, USUAL_TOWERS) + first, last
 
     def _norms(self) -> tuple[int, int]:
         """Return how many vectors normalise in a block, and behind the last one."""

@@ -338,13 +338,15 @@ class _ModelReader(BlockReader):
                 f"{'are' if coming > 1 else 'is'} part of training only"
             )
         for name in ("num_mtp_modules", "mtp_num_hidden_layers", "num_mtp_layers"):
-            if fields.integer(name, low=0, high=64, default=0):
+            if more := fields.integer(name, low=0, high=64, default=0):
+                coming += more
                 self.notes.append(f"multi-token prediction, {name}, is left out")
         first, last, context = self._outer(words, tied)
         bits = self.quantised.cache_bits if self.quantised else 0
         return Transformer(
             blocks, first, last, tied and self.family.has_cache, self.dtype, predicting, bits,
-            context, self.family.has_cache,
+            context, self.family.has_cache, coming=coming,
+            beside=self.beside(),
         )  # fmt: skip
 
     def _outer(self, words: int, tied: bool) -> tuple[Outer, Outer, int]:

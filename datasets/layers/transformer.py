@@ -96,6 +96,10 @@ class Transformer(LayerModel):
         Whether it generates tokens one by one.
     kind
         What the file calls the architecture.
+    coming
+        How many layers the file has that predict further words, known here or not.
+    beside
+        Modules with parameters that are none of these, before the blocks and behind.
     """
 
     blocks: tuple[Block, ...]
@@ -109,6 +113,8 @@ class Transformer(LayerModel):
     has_cache: bool = True
     kind: str = ""
     notes: tuple[str, ...] = ()
+    coming: int = 0
+    beside: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
     def outer(self) -> tuple[int, int]:
@@ -118,6 +124,10 @@ class Transformer(LayerModel):
     def outer_in(self, workload: Workload) -> tuple[int, int]:
         """Return how many layers are before and behind the repeated ones in a phase."""
         return (1, 1 + len(self.predicting) * (workload.phase == TRAINING))
+
+    def unused(self, workload: Workload) -> int:
+        """Return how many layers that predict further words a phase does without."""
+        return self.coming - len(self._predicting(workload))
 
     @cached_property
     def totals(self) -> Totals:

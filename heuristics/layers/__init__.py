@@ -3,13 +3,14 @@
 from boundmark.problems.method import Deferred, Method
 
 
-def _default(name: str, summary: str, function: str) -> Method:
+def _default(name: str, summary: str, function: str, version: int = 1) -> Method:
     return Method(
         name=name,
         problem="layers",
         kind="heuristic",
         summary=summary,
         run=Deferred(f"boundmark.heuristics.layers.defaults:{function}"),
+        version=version,
     )
 
 
@@ -56,8 +57,9 @@ METHODS: tuple[Method, ...] = (
     ),
     _default(
         "deepspeed-parameters",
-        "Counts that balance parameters, as they are by default.",
+        "Counts whose largest and smallest parameters differ least, as they are by default.",
         "parameters",
+        version=2,
     ),
     _default(
         "torchtitan-weighted", "Even counts, embedding and output as a layer each.", "torchtitan"

@@ -5,39 +5,42 @@ the repeated ones (`outer`: an embedding, scores of words) are with the first an
 unless a rule says otherwise. Sources, as of the commits:
 
 vLLM
-    `get_pp_indices` in vllm/distributed/utils.py, vllm-project/vllm at 5a6541db. Of L mod k layers
+    `get_pp_indices` in vllm/distributed/utils.py, vLLM 0.33.0. Of L mod k layers
     that remain, the last stage gets none: they go to the stages before it, from behind.
 accelerate
     `infer_auto_device_map` and `get_balanced_memory` in src/accelerate/utils/modeling.py,
-    huggingface/accelerate at 00cfd46a. Here, what is free is the capacity; the first device keeps
-    room for the largest layer that is left; the buffer is 1.25 times the largest repeated layer.
-    The mean of all leaf modules, which may be larger than that in small models, is not known here;
-    layers are never split. What does not fit goes to the CPU there, and is refused here.
+    accelerate 1.15.0; transformers 5 has a copy of the rule. Here, what is free is the capacity;
+    the first device keeps room for the largest layer that is left; the buffer is 1.25 times the
+    largest repeated layer. The mean of all leaf modules, which may be larger than that in small
+    models, is not known here; layers are never split. What does not fit goes to the CPU there, and
+    is refused here.
 llama.cpp
-    `load_tensors` in src/llama-model.cpp, ggml-org/llama.cpp at a5410f04, with `-ngl 99` and
-    without `-ts`, which is a split by free memory; see `counts_by_shares`. The input layer, on the
-    CPU there, is with layer 0; with the option `rules` it takes nothing on that device.
+    `load_tensors` in src/llama-model.cpp, ggml-org/llama.cpp at 0c1e57098, with `-ngl all` and
+    without `-ts`, which is a split by free memory; see `counts_by_shares`. It remains where all
+    fits: otherwise `--fit`, the default today, changes context, layers and shares first. The input
+    layer, on the CPU there, is with layer 0; with the option `rules` it takes nothing on that
+    device.
 Megatron-LM
-    `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py, NVIDIA/Megatron-LM
-    at 767a8a81: counts are equal or refused; with `--account-for-embedding-in-pipeline-split` and
+    `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py, megatron-core
+    0.16.1: counts are equal or refused; with `--account-for-embedding-in-pipeline-split` and
     `--account-for-loss-in-pipeline-split`, embedding and loss are a layer each. Layers that predict
     further words are with the loss. With virtual stages, all parts of all ranks are equal.
 DeepSpeed
-    `partition_uniform` and `partition_balanced` in deepspeed/runtime/utils.py,
-    deepspeedai/DeepSpeed at e466bd53, as `PipelineModule(partition_method="uniform" |
-    "parameters")` calls them. Of several partitions with the least largest weight, the one that
-    fills stages from the front is taken here.
+    `partition_uniform` and `partition_balanced` in deepspeed/runtime/utils.py, DeepSpeed 0.19.8, as
+    `PipelineModule(partition_method="uniform" | "parameters")` calls them; since 0.12.5, the latter
+    looks at the difference between the largest and the smallest sum.
 torchtitan
-    `generate_llm_fqn_per_model_part` in torchtitan/distributed/pipeline_parallel.py,
-    pytorch/torchtitan at fb3b230e, with input and output weight 1, and one stage per device, or
+    `_generate_llm_fqn_per_model_part` in torchtitan/distributed/pipeline_parallel.py, torchtitan
+    0.3.0, with input and output weight 1, and one stage per device, or
     several with a looped schedule, which puts stage j on rank j mod pp.
 """
 
 import itertools
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.errors import InvalidInputError, UnsupportedError
@@ -199,7 +202,7 @@ def llama_cpp(instance: LayersInstance) -> list[int]:
     layers = instance.chain.layers - before - max(1, behind)
     if layers < 0:
         raise UnsupportedError("there is no layer besides the output; the tool expects some.")
-    counts = counts_by_shares(layers, _memory(instance))
+    counts = counts_by_shares(layers, _memory(instance), instance.chain.origin.predicting)
     counts[min(at for at, count in enumerate(counts) if count)] += before
     counts[max(at for at, count in enumerate(counts) if count)] += max(0, behind - 1)
     return counts
@@ -250,24 +253,30 @@ def uniform(instance: LayersInstance) -> list[int]:
 
 
 def balanced_counts(sizes: Sequence[int], stages: int) -> list[int]:
-    """Return the counts with the least largest sum of sizes, stages filled from the front."""
-    if len(sizes) <= stages:
-        return uniform_counts(len(sizes), stages)
-    limits = range(max(sizes), sum(sizes))
-    enough = bisect_left(limits, True, key=lambda limit: len(_greedy(sizes, limit)) <= stages)
-    counts = _greedy(sizes, limits.start + enough)
-    return counts + [0] * (stages - len(counts))
+    """Return DeepSpeed's counts, by its recurrence: of largest less smallest sum, the last least.
 
-
-def _greedy(sizes: Sequence[int], limit: int) -> list[int]:
-    counts, room = [0], limit
-    for size in sizes:
-        if size > room:
-            counts.append(0)
-            room = limit
-        counts[-1] += 1
-        room -= size
-    return counts
+    A state keeps one split of the layers before, so that it may miss the least difference.
+    """
+    n = len(sizes)
+    if n <= stages:
+        return uniform_counts(n, stages)
+    sums = np.cumsum([0, *sizes])
+    largest, smallest = np.full((n + 1, stages + 1), -1), np.full((n + 1, stages + 1), sums[-1] + 1)
+    largest[0, 0], before = 0, np.zeros((n + 1, stages + 1), int)
+    for end, stage in itertools.product(range(1, n + 1), range(1, stages + 1)):
+        if stage > end:
+            continue
+        first = slice(stage - 1, end if stage > 1 else 1)
+        last = sums[end] - sums[first]
+        high = np.maximum(largest[first, stage - 1], last)
+        low = np.minimum(smallest[first, stage - 1], last)
+        at = len(last) - 1 - int(np.argmin((high - low)[::-1]))
+        largest[end, stage], smallest[end, stage] = high[at], low[at]
+        before[end, stage] = first.start + at
+    ends = [n]
+    for stage in range(stages, 0, -1):
+        ends.append(int(before[ends[-1], stage]))
+    return [b - a for a, b in itertools.pairwise(ends[::-1])]
 
 
 @_reporting

@@ -37,9 +37,16 @@ from boundmark.problems.layers.model import (
     Operation,
     Workload,
 )
-from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, read_text, under_rules
+from boundmark.problems.layers.tools.formats import (
+    FORMS,
+    NO_RULES,
+    TOOLS,
+    read_text,
+    tool_of,
+    under_rules,
+)
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, TextParameter
-from boundmark.problems.problem import Problem, Row, SolutionTable
+from boundmark.problems.problem import Problem, Row, SolutionTable, TextForms
 
 MEMORY_PERCENT = 90
 
@@ -117,7 +124,10 @@ def _instance(
         words += f", scaled to {measured}"
         taken.append(note)
     notes = *taken, *fleet.notes, *chain.origin.notes
-    origin = Origin(words, source.describe(workload), notes, phase, batch, context)
+    origin = Origin(
+        words, source.describe(workload), notes, phase, batch, context, source.unused(workload),
+        source.beside,
+    )  # fmt: skip
     chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
     found = LayersInstance(chain, *options)
     found.check_memory()
@@ -182,7 +192,7 @@ TABLE = SolutionTable(
     solution=_assignment,
     rows=lambda solution: enumerate(solution.devices.tolist()),
     value_names=lambda instance: {"device": instance.chain.device_names},
-    of_text=read_text,
+    texts=TextForms(read_text, FORMS, lambda text: {"rules": tool_of(text) or NO_RULES}),
 )
 
 NAMING = Naming(

@@ -31,6 +31,10 @@ class Origin:
         What was taken for granted, as sentences.
     phase, batch, context
         What runs: sequences of a micro-batch, and tokens of a sequence; 0 where nobody knows.
+    predicting
+        Layers behind the repeated ones that predict further words, and that the chain is without.
+    beside
+        Modules with parameters that are no layers here, before the repeated layers and behind.
     """
 
     costs: str = ""
@@ -39,6 +43,8 @@ class Origin:
     phase: str = ""
     batch: int = 0
     context: int = 0
+    predicting: int = 0
+    beside: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,10 +136,13 @@ class LayerModel(ABC):
         In which it computes.
     notes
         What was taken for granted, as sentences.
+    beside
+        Modules with parameters that are in no layer, before the repeated ones and behind.
     """
 
     dtype: str = "float16"
     notes: tuple[str, ...] = ()
+    beside: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
     def has_times(self) -> bool:
@@ -154,6 +157,10 @@ class LayerModel(ABC):
     def outer_in(self, workload: Workload) -> tuple[int, int]:
         """Return the same for a workload, if it depends on one."""
         return self.outer
+
+    def unused(self, workload: Workload) -> int:
+        """Return how many layers behind the repeated ones a workload does without."""
+        return 0
 
     def usual_workload(self) -> Workload | None:
         """Return what is taken of the workload where nobody says; None if it has its own."""

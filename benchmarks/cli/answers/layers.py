@@ -1,17 +1,24 @@
 """Print an assignment of layers: a line for each stage, with its waits."""
 
+import shlex
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.table import Table
 
 from boundmark.benchmarks.cli.terminal import print_table
-from boundmark.benchmarks.solving.answer import Answer
+from boundmark.benchmarks.solving.answer import GIVEN, Answer
+from boundmark.benchmarks.solving.grading import checked_document
 from boundmark.benchmarks.solving.presentation import Loss, Presentation
+from boundmark.datasets.layers import language_models
 from boundmark.problems.layers import LayerAssignment, LayersInstance, StageLoad
+from boundmark.problems.layers.arranging import in_order
 from boundmark.problems.layers.flights import held
 from boundmark.problems.layers.model import DECODE, PREFILL
 from boundmark.problems.layers.tools.formats import TOOLS, write_as
+from boundmark.problems.layers.tools.launch import Launch
 from boundmark.problems.ticks import NANOSECONDS
 from boundmark.reports.text import integer, size
 from boundmark.reports.true_costs import Hardware, layer_accuracy
@@ -205,9 +212,33 @@ def losses(answer: Answer) -> list[Loss]:
     return found
 
 
-def as_tool(answer: Answer, tool: str) -> str:
-    """Return the assignment in the words of a tool; raises as `write_as` does."""
-    return write_as(tool, _instance(answer), LayerAssignment.from_json(answer.solution or {}))
+def as_tool(answer: Answer, tool: str, model: str, hosts: str) -> str:
+    """Return what starts the assignment in a tool; raises as `write_as` does."""
+    solution = LayerAssignment.from_json(answer.solution or {})
+    source = answer.source
+    if source.dataset == language_models.DATASET.name:
+        model = str(language_models.published()[source.member]["source"])
+    elif Path(model).name == "config.json":
+        model = str(Path(model).parent)
+    return write_as(tool, Launch(_instance(answer), solution, shlex.quote(model), hosts))
+
+
+def arranged(answer: Answer, use_fewer: bool) -> Answer:
+    """Return the answer with stages in the order of devices, and on all of them if that is free."""
+    if answer.solution is None or answer.method == GIVEN:
+        return answer
+    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)
+    found = in_order(instance, solution, use_fewer)
+    if found.devices.tolist() != solution.devices.tolist():
+        answer = replace(answer, solution=checked_document(instance, found))
+    empty = len(instance.chain.devices) - len(set(found.devices.tolist()))
+    if not empty or use_fewer:
+        return answer
+    note = (
+        f"{empty} of {len(instance.chain.devices)} devices are empty: no way was found to use "
+        "them at the same cost"
+    )
+    return replace(answer, warnings=(*answer.warnings, note))
 
 
 def _instance(answer: Answer) -> LayersInstance:
@@ -235,4 +266,5 @@ PRESENTATION = Presentation(
     tools=tuple(TOOLS),
     tool_title=lambda tool: TOOLS[tool].title,
     as_tool=as_tool,
+    arranged=arranged,
 )

@@ -1,40 +1,38 @@
 """Reads and writes assignments of layers in the formats of tools, and knows the tools' rules.
 
-Stages are counted in the order of the layers; where they are not on devices 0, 1, ... in turn,
-``CUDA_VISIBLE_DEVICES`` says on which. Of groups that split layers (tensor parallelism), it has all
-members, numbered from group to group, as ranks are. With virtual stages, part j of the layers is on
-device j mod p of p devices. Sources, beside those that `heuristics/layers/defaults.py` names:
+What is written starts as it is, but for words in capitals: a line for each host, or a Python file.
+Stages are on devices in the order of the layers; ``CUDA_VISIBLE_DEVICES`` says on which (`launch`).
+With virtual stages, part j of the layers is on device j mod p of p devices. Sources, beside those
+that `heuristics/layers/defaults.py` names, are the releases in `TOOLS`:
 
-vllm
+vllm, sglang
     ``VLLM_PP_LAYER_PARTITION=21,20,20,19``: repeated layers of each stage, in `get_pp_indices` of
-    vllm/distributed/utils.py, vllm-project/vllm at 5a6541db. The embedding is on the first rank and
-    the scores on the last one. Each stage has to have a repeated layer, as its cache is of these.
-device-map
-    A JSON object with a device for each module, of accelerate and transformers. Devices are ``0``,
-    ``"0"``, ``"cuda:0"``; a module that is not named is with the module around it that is. As in
-    `check_device_map` in src/accelerate/utils/modeling.py, huggingface/accelerate at 00cfd46a, a
-    module's device is that of all in it. Modules that are no layers here, such as norms, or the
-    vision tower of a model that reads images, do not count when a map is read: their memory and
-    time are in no stage. Nor are they written, but for the norms and the positions of the language
-    model; a map for transformers needs them, too.
+    vllm/distributed/utils.py, and ``SGLANG_PP_LAYER_PARTITION`` in sglang/srt/distributed/utils.py.
+    Numbers have to be as many as stages, and to add up to the layers. The embedding is on the first
+    rank and the scores on the last one. Each stage has to have a repeated layer, as its cache is of
+    these.
+tensorrt-llm
+    ``pp_partition: [21, 20, 20, 19]`` in a file of options: the same, in `Mapping.pp_layers` of
+    tensorrt_llm/mapping.py (pull request 9003 of NVIDIA/TensorRT-LLM).
+accelerate, device-map
+    A device for each module; see `device_map`.
 llama.cpp
     ``-ts 21,20,20,19``: shares of the repeated layers and the output; see `llama_cpp`. An output
     that is tied to the input layer, which is on the CPU, has a copy of its own there
     (``TENSOR_DUPLICATED`` in src/llama-model.cpp).
 megatron
     ``--pipeline-model-parallel-layout "Et*20|t*21|t*20|t*19L"``, or counts; see `megatron`.
-torch, torchtitan
-    ``pipeline_parallel_split_points``: the first module of each stage but the first one; and
-    ``module_fqns_per_model_part``: the modules of each; see `torchtitan`.
+torch-pipelining, torch, torchtitan
+    The first module of each stage but the first one, or the modules of each; see `torchtitan`.
 deepspeed
-    ``parts``: the first layer of each stage and the number of all, as `PipelineModule` has them.
-onnxruntime
-    A JSON object with the names of layers for each device.
+    ``parts``: the first layer of each stage and the number of all, as `PipelineModule` has them in
+    deepspeed/runtime/pipe/module.py. No option takes them, so that a subclass sets them.
 """
 
+import ast
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,105 +43,18 @@ from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import LayerChain
 from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tools import llama_cpp, megatron, torchtitan
-from boundmark.problems.layers.tools.option_texts import differences, integers
+from boundmark.problems.layers.tools.device_map import read_device_map, write_device_map
+from boundmark.problems.layers.tools.launch import Launch, on_groups, pasted
+from boundmark.problems.layers.tools.option_texts import agree, differences, integers, others
 
-# Where a language model stands within others: transformers has moved it between versions.
-_AROUND = ("model.language_model.", "language_model.model.", "language_model.", "model.", "")
+NO_RULES = "none"
 
-_OFFLOADED = ("cpu", "disk", "meta")
-
-# What is needed beside repeated layers of this name: modules on the first device, and on the last.
-_BESIDE = {"layers": ("rotary_emb", "norm"), "h": ("wpe", "ln_f")}
-
-
-def write_device_map(instance: LayersInstance, solution: LayerAssignment) -> str:
-    """Return a solution as a device map, with the modules that transformers asks for as well."""
-    names, devices = instance.chain.names, solution.devices.tolist()
-    found = dict(zip(names, devices, strict=True))
-    repeated = [re.fullmatch(r"(.+\.)?(layers|h)\.\d+", name) for name in names]
-    around = next((match for match in repeated if match), None)
-    if around is not None:
-        prefix, (first, last) = around[1] or "", _BESIDE[around[2]]
-        found = {prefix + first: devices[0], prefix + last: devices[-1], **found}
-    return json.dumps(found)
-
-
-def read_device_map(value: Mapping[str, Any], instance: LayersInstance) -> LayerAssignment | None:
-    """Read a device map; return None if it is none, or one of another model."""
-    known = set(map(_plain, instance.chain.names))
-    keys = {_plain(key): key for key in value}
-    devices: dict[str, int] = {}
-    for key, item in value.items():
-        device = _device(item)
-        if device is None and item not in _OFFLOADED:
-            return None
-        devices[key] = -1 if device is None else device
-    found = [_covering(name, devices) for name in instance.chain.names]
-    if found == [None] * len(found):
-        return None
-    used = [key for key in found if key is not None]
-    for key in used:
-        if devices[key] < 0:
-            raise InvalidInputError(
-                f"{quoted(key)} is on {quoted(value[key])}; expected numbers of devices, since "
-                "what is offloaded is in no stage."
-            )
-    missing = [x for x, key in zip(instance.chain.names, found, strict=True) if key is None]
-    if missing:
-        if all(type(item) is int for item in value.values()):
-            # A table of layers and devices, whose reader says what is left out.
-            return None
-        raise InvalidInputError(
-            f"the device map has no device for {len(missing)} of {len(found)} layers, "
-            f"{quoted(missing[0])} among them; expected one for each."
-        )
-    siblings = {name.rpartition(".")[0] for name in known if re.search(r"\.\d+$", name)}
-    for plain, key in keys.items():
-        stem, _, number = plain.rpartition(".")
-        if plain not in known and stem in siblings and number.isdecimal():
-            raise InvalidInputError(
-                f"the device map has {quoted(key)}, and the model has no such layer; expected "
-                f"names such as {quoted(instance.chain.names[-1])}."
-            )
-    return LayerAssignment(frozen([devices[key] for key in used]))
-
-
-def _device(item: object) -> int | None:
-    """Return the number of a device; None if it is none."""
-    if type(item) is int and 0 <= item < 10**6:
-        return item
-    if isinstance(item, str):
-        match = re.fullmatch(r"(?:(?:cuda|xpu|npu|hpu|mlu|musa):)?(\d{1,6})", item, re.ASCII)
-        if match:
-            return int(match[1])
-        if item in ("cuda", "mps", "xpu", "npu", "hpu", "mlu", "musa"):
-            return 0
-    return None
-
-
-def _plain(name: str) -> str:
-    """Return a module's name without that of the language model around it."""
-    return next(name.removeprefix(prefix) for prefix in _AROUND if name.startswith(prefix))
-
-
-def _covering(name: str, devices: Mapping[str, int]) -> str | None:
-    """Return the key of a module or the nearest one around it, wherever the language model is."""
-    best: tuple[int, int, str] | None = None
-    for spelling in (name, *(prefix + _plain(name) for prefix in _AROUND)):
-        parts = spelling.split(".")
-        for length in range(len(parts), -1, -1):
-            key = ".".join(parts[:length])
-            if key in devices:
-                # The fewest names are left over; of two such keys, the longer one.
-                candidate = (len(parts) - length, -len(key), key)
-                best = candidate if best is None else min(best, candidate)
-                break
-    return None if best is None else best[2]
-
-
-NO_RULES = "free"
-
-_DEVICES = "CUDA_VISIBLE_DEVICES="
+FORMS = (
+    "VLLM_PP_LAYER_PARTITION=9,9,7,7 or SGLANG_PP_LAYER_PARTITION=9,9,7,7, pp_partition: [9, 9], "
+    "-ts 3,1, a layout of Megatron-LM such as Et*16|t*16L or its options, a device map as JSON, "
+    "split_spec, module_fqns_per_model_part, parts=[0, 17, 34], or the layers of each stage, such "
+    "as 9,9,7,7"
+)
 
 
 @dataclass(frozen=True)
@@ -154,75 +65,145 @@ class Tool:
     ----------
     title
         Its name in sentences.
+    release
+        For which what is written is.
     write
-        Returns a solution as the tool takes it, without the devices; raises `InvalidInputError` if
-        the tool cannot have it.
+        Returns what starts a split; raises `InvalidInputError` if the tool cannot have it.
     pattern
-        Regular expression of texts that it takes, the split as the first group; empty for JSON
-        objects.
+        Regular expression that finds a split in a text, as the first group; empty for JSON objects.
     read
-        Returns how many layers each part has, from a split.
+        Returns how many layers each part has, from what the pattern has found.
     joined
         Returns the layers that it can only have together with the layer before them.
     is_input_on_host
         Whether what is before the repeated layers is on the CPU.
     has_virtual_stages
         Whether a device may have several parts.
-    says_devices
-        Whether texts say which devices stages are on.
+    sizes
+        Spellings of its options for the stages, and for the devices that split each layer.
+    options
+        Spellings of further options that are read; None where texts are no command lines.
+    order
+        Returns the order that a text gives the devices of a host, if it does.
     """
 
     title: str
-    write: Callable[[LayersInstance, LayerAssignment], str]
+    release: str
+    write: Callable[[Launch], str]
     pattern: str = ""
-    read: Callable[[str, LayersInstance], list[int]] = lambda text, instance: []
+    read: Callable[[re.Match[str], LayersInstance], list[int]] = lambda match, instance: []
     joined: Callable[[LayerChain], Collection[int]] = lambda chain: ()
     is_input_on_host: bool = False
     has_virtual_stages: bool = False
-    says_devices: bool = False
+    sizes: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    options: Collection[str] | None = None
+    order: Callable[[str], list[int] | None] = lambda text: None
 
 
-def write_as(tool: str, instance: LayersInstance, solution: LayerAssignment) -> str:
+def write_as(tool: str, launch: Launch) -> str:
     """Return a solution as a tool takes it."""
     if tool not in TOOLS:
         raise InvalidInputError(f"--as is {quoted(tool)}; expected {', '.join(TOOLS)}.")
-    written = TOOLS[tool]
-    _check_virtual(written, instance.virtual_stages)
-    apart = {stage.first for stage in solution.stages[1:]} & set(written.joined(instance.chain))
+    written, chain = TOOLS[tool], launch.instance.chain
+    _check_virtual(written, launch.instance.virtual_stages)
+    apart = {stage.first for stage in launch.solution.stages[1:]} & set(written.joined(chain))
     if apart:
-        name = instance.chain.names[min(apart)]
         raise InvalidInputError(
-            f"a stage begins with {quoted(name)}, which {written.title} cannot have; expected it "
-            f"with the layer before it, as with --rules {tool}."
+            f"a stage begins with {quoted(chain.names[min(apart)])}, which {written.title} cannot "
+            f"have; expected it with the layer before it, as with --rules {tool}."
         )
-    text = written.write(instance, solution)
-    return text if written.says_devices else f"{_visible(instance.chain, solution)}{text}"
+    return f"# {written.release}{launch.kinds()}\n{written.write(launch)}"
 
 
-def read_text(text: str, instance: LayersInstance) -> LayerAssignment | None:
-    """Read an assignment from a text of one of the tools; None if it is not such a text.
+def tool_of(text: str) -> str | None:
+    """Return the tool in whose form a text is; None if it is in none, or in that of several."""
+    found = _form(pasted(text)[0])
+    return found[0] if found else None
+
+
+def _form(text: str) -> tuple[str, re.Match[str]] | None:
+    for name, tool in TOOLS.items():
+        match = re.search(tool.pattern, text) if tool.pattern else None
+        if match:
+            return name, match
+    return None
+
+
+def read_text(
+    text: str, instance: LayersInstance
+) -> tuple[LayerAssignment, tuple[str, ...]] | None:
+    """Read an assignment from a text of one of the tools, and notes; None if it is not such a text.
 
     Raises
     ------
     InvalidInputError
         If it is of one, and does not go with the instance.
     """
-    text = text.strip()
-    devices: list[int] | None = None
-    if text.startswith(_DEVICES):
-        head, _, text = text.partition(" ")
-        visible = integers(head.removeprefix(_DEVICES), "CUDA_VISIBLE_DEVICES")
-        devices = _groups(instance.chain, visible)
-        text = text.strip()
-    text = torchtitan.without_schedule(text)
-    for tool in TOOLS.values():
-        match = re.fullmatch(tool.pattern, text, re.DOTALL) if tool.pattern else None
-        if match:
-            _check_virtual(tool, instance.virtual_stages)
-            return _on_devices(instance, tool.read(match[1], instance), devices)
-    if text.startswith("{"):
-        return _from_names(text, instance)
-    return None
+    text, visible = pasted(text)
+    found = _form(text)
+    if found is None:
+        return _of_counts(text, instance, visible) or _of_names(text, instance, visible)
+    name, match = found
+    tool = TOOLS[name]
+    torchtitan.check_schedule(text)
+    _check_virtual(tool, instance.virtual_stages)
+    counts = tool.read(match, instance)
+    order = tool.order(text)
+    if order is not None:
+        if visible is not None and max(order) >= len(visible):
+            raise InvalidInputError(
+                f"-dev has device {max(order)}, and {len(visible)} are visible; expected fewer."
+            )
+        visible = order if visible is None else [visible[at] for at in order]
+    solution = _on_devices(instance, counts, visible)
+    notes = [f"read as a split of {tool.title}"]
+    if tool.options is not None:
+        _check_sizes(tool, text, len(counts) // instance.virtual_stages, instance, solution)
+        left = others(text, {*tool.options, *tool.sizes[0], *tool.sizes[1]})
+        notes += [f"not looked at: {', '.join(dict.fromkeys(left))}"] if left else []
+    return solution, tuple(notes)
+
+
+def _check_sizes(
+    tool: Tool, text: str, stages: int, instance: LayersInstance, solution: LayerAssignment
+) -> None:
+    """Refuse options for another number of stages, or of devices that split each layer."""
+    pipeline, tensor = tool.sizes
+    if pipeline:
+        agree(text, pipeline, stages, f"the split has {stages} stage{'s' * (stages != 1)}")
+    if tensor:
+        degree = Launch(instance, solution).degree(tool.title)
+        words = f"each layer is on {degree} device{'s' * (degree != 1)} by --tensor-parallel"
+        agree(text, tensor, degree, words)
+
+
+def _of_counts(
+    text: str, instance: LayersInstance, visible: list[int] | None
+) -> tuple[LayerAssignment, tuple[str, ...]] | None:
+    """Read the numbers of layers of each stage; None for other texts.
+
+    In brackets, numbers may be the devices of all layers.
+    """
+    text = text.strip("\"' ")
+    match = re.fullmatch(r"\[?\s*(\d{1,6}(?:\s*[,/ ]\s*\d{1,6})+)\s*\]?", text, re.ASCII)
+    if match is None:
+        return None
+    counts = [int(one) for one in re.findall(r"\d+", match[1])]
+    (before, behind), n = instance.chain.outer, instance.chain.layers
+    if sum(counts) == n - before - behind:
+        counts[0] += before
+        counts[-1] += behind
+    elif text.startswith("["):
+        return None
+    if sum(counts) != n:
+        inner = f"{n - before - behind}, or {n} with what is before and behind" * bool(
+            before + behind
+        )
+        raise InvalidInputError(
+            f"the stages have {sum(counts)} layers together; expected {inner or n}."
+        )
+    note = "read as the layers of each stage, by the rules of no tool"
+    return _on_devices(instance, counts, visible), (note,)
 
 
 def under_rules(chain: LayerChain, tool: str, virtual_stages: int = 1) -> LayerChain:
@@ -287,6 +268,11 @@ def _behind(chain: LayerChain, first: int) -> range:
     return range(max(1, chain.layers - chain.outer[1] + first), chain.layers)
 
 
+def _with_repeated(chain: LayerChain) -> set[int]:
+    """Return what is together if input and output are with repeated layers."""
+    return {*_first_repeated(chain), *_behind(chain, 0)}
+
+
 def _is_one_part_each(chain: LayerChain) -> set[int]:
     """Return what is together if input and output are one part each."""
     return {*range(1, chain.outer[0]), *_behind(chain, 1)}
@@ -301,51 +287,10 @@ def _check_virtual(tool: Tool, virtual_stages: int) -> None:
         )
 
 
-def _members(chain: LayerChain) -> list[range]:
-    """Return the numbers of the devices that each one consists of: itself, or those of a group."""
-    found, first = [], 0
-    for name in chain.device_names:
-        match = re.search(r"\*(\d{1,4})#\d+$", name)
-        degree = int(match[1]) if match else int(chain.made_of.get("tensor_parallel", 1))
-        found.append(range(first, first + degree))
-        first += degree
-    return found
-
-
-def _visible(chain: LayerChain, solution: LayerAssignment) -> str:
-    """Return which devices stages are on, unless they are the first ones in turn."""
-    used = list(dict.fromkeys(stage.device for stage in solution.stages))
-    if used == list(range(len(used))):
-        return ""
-    members = _members(chain)
-    return f"{_DEVICES}{','.join(str(one) for device in used for one in members[device])} "
-
-
-def _groups(chain: LayerChain, visible: Sequence[int]) -> list[int]:
-    """Return the devices whose members are visible, in turn."""
-    starting = {group[0]: (at, group) for at, group in enumerate(_members(chain))}
-    found, left = [], list(visible)
-    while left:
-        if left[0] not in starting:
-            raise InvalidInputError(
-                f"CUDA_VISIBLE_DEVICES has {left[0]}; expected devices from 0 to "
-                f"{max(max(group) for _, group in starting.values())}, each group from its first."
-            )
-        at, group = starting[left[0]]
-        if left[: len(group)] != list(group) or at in found:
-            raise InvalidInputError(
-                f"CUDA_VISIBLE_DEVICES is {quoted(','.join(map(str, visible)))}; expected each "
-                "device once, and all of a group in turn."
-            )
-        found.append(at)
-        left = left[len(group) :]
-    return found
-
-
 def _on_devices(
-    instance: LayersInstance, counts: Sequence[int], devices: Sequence[int] | None
+    instance: LayersInstance, counts: Sequence[int], visible: Sequence[int] | None
 ) -> LayerAssignment:
-    """Return the assignment with parts of so many layers, on the first devices or those given."""
+    """Return the assignment with parts of so many layers, on the first devices or those visible."""
     known, virtual = len(instance.chain.devices), instance.virtual_stages
     size = len(counts) // virtual
     if len(counts) % virtual:
@@ -357,7 +302,7 @@ def _on_devices(
             f"part {list(counts).index(0)} of {len(counts)} has no layers; expected some in each "
             "where a device has several."
         )
-    used = list(range(size)) if devices is None else list(devices)
+    used = list(range(size)) if visible is None else on_groups(instance.chain, visible)
     if size > len(used) or size > known:
         raise InvalidInputError(
             f"there are {size} stages for {min(known, len(used))} devices; expected no more "
@@ -374,106 +319,226 @@ def _on_devices(
     )
 
 
-def _write_vllm(instance: LayersInstance, solution: LayerAssignment) -> str:
-    before, behind = instance.chain.outer
-    counts = [stage.end - stage.first for stage in solution.stages]
-    counts[0] -= before
-    counts[-1] -= behind
+def _inner_counts(launch: Launch, title: str) -> str:
+    """Return how many repeated layers each stage has, with commas."""
+    counts = list(launch.counts)
+    counts[0] -= launch.outer[0]
+    counts[-1] -= launch.outer[1]
     if min(counts) < 1:
         raise InvalidInputError(
-            f"stage {counts.index(min(counts))} has no repeated layer, which vLLM cannot have; "
+            f"stage {counts.index(min(counts))} has no repeated layer, which {title} cannot have; "
             "expected one in each."
         )
-    return f"VLLM_PP_LAYER_PARTITION={','.join(map(str, counts))}"
+    return ",".join(map(str, counts))
 
 
-def _read_vllm(text: str, instance: LayersInstance) -> list[int]:
-    counts = integers(text, "VLLM_PP_LAYER_PARTITION")
-    if 0 in counts:
-        raise InvalidInputError(
-            f"stage {counts.index(0)} has no layer, which vLLM cannot have; expected one in each."
+def _write_vllm(launch: Launch) -> str:
+    launch.evenly("vLLM")
+    counts, degree = _inner_counts(launch, "vLLM"), launch.degree("vLLM")
+
+    def command(at: int, ranks: int) -> str:
+        hosts = f" --nnodes {len(launch.nodes)} --node-rank {at} --master-addr HOST"
+        hosts += " --headless" * (at > 0)
+        return (
+            f"VLLM_PP_LAYER_PARTITION={counts} vllm serve {launch.model} --pipeline-parallel-size "
+            f"{len(launch.devices)} --tensor-parallel-size {degree}"
+            f"{hosts * (len(launch.nodes) > 1)}"
         )
-    before, behind = instance.chain.outer
-    counts[0] += before
-    counts[-1] += behind
-    return counts
+
+    return launch.lines(command)
 
 
-def _write_deepspeed(instance: LayersInstance, solution: LayerAssignment) -> str:
-    parts = [stage.first for stage in solution.stages] + [instance.chain.layers]
-    return f"parts={json.dumps(parts)}"
+def _write_sglang(launch: Launch) -> str:
+    launch.evenly("SGLang")
+    counts, degree = _inner_counts(launch, "SGLang"), launch.degree("SGLang")
+
+    def command(at: int, ranks: int) -> str:
+        hosts = f" --nnodes {len(launch.nodes)} --node-rank {at} --dist-init-addr HOST:5000"
+        return (
+            f"SGLANG_PP_LAYER_PARTITION={counts} python3 -m sglang.launch_server --model-path "
+            f"{launch.model} --pp-size {len(launch.devices)} --tp-size {degree}"
+            f"{hosts * (len(launch.nodes) > 1)}"
+        )
+
+    return launch.lines(command)
 
 
-def _read_deepspeed(text: str, instance: LayersInstance) -> list[int]:
-    return differences(integers(text.strip().strip("[]"), "parts"))
+def _write_tensorrt(launch: Launch) -> str:
+    launch.on_one_host("this line of TensorRT-LLM")
+    counts, degree = _inner_counts(launch, "TensorRT-LLM"), launch.degree("TensorRT-LLM")
+    start = launch.lines(
+        lambda at, ranks: (
+            f"trtllm-serve {launch.model} --pp_size {len(launch.devices)} --tp_size {degree} "
+            "--extra_llm_api_options split.yaml"
+        )
+    )
+    return f"echo 'pp_partition: [{counts.replace(',', ', ')}]' > split.yaml\n{start}"
 
 
-def _write_onnxruntime(instance: LayersInstance, solution: LayerAssignment) -> str:
-    names = instance.chain.names
-    return json.dumps(
-        {str(stage.device): list(names[stage.first : stage.end]) for stage in solution.stages}
+def _read_inner(title: str) -> Callable[[re.Match[str], LayersInstance], list[int]]:
+    """Return the reader of the repeated layers of each stage."""
+
+    def read(match: re.Match[str], instance: LayersInstance) -> list[int]:
+        counts = integers(match[1], match[0].partition("=")[0].partition(":")[0].strip("\"' "))
+        if 0 in counts:
+            raise InvalidInputError(
+                f"stage {counts.index(0)} has no layer, which {title} cannot have; expected one in "
+                "each."
+            )
+        before, behind = instance.chain.outer
+        counts[0] += before
+        counts[-1] += behind
+        return counts
+
+    return read
+
+
+def _write_deepspeed(launch: Launch) -> str:
+    chain, (before, behind) = launch.instance.chain, launch.outer
+    parts = [stage.first for stage in launch.solution.stages] + [chain.layers]
+    specs = [*chain.names[:before], f"{launch.repeated} layers"]
+    specs += chain.names[chain.layers - behind :] if behind else []
+    tensor = launch.degree("DeepSpeed")
+    axis = f"  # {tensor} devices split each layer: the topology's axis `model`" * (tensor > 1)
+    return (
+        f"{launch.comments('THIS_FILE')}\nfrom deepspeed.pipe import PipelineModule\n\n\n"
+        "class Split(PipelineModule):\n"
+        "    def _partition_layers(self, method=None):\n"
+        f"        self.parts = {json.dumps(parts)}\n"
+        "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+        "        self._set_bounds(self.parts[stage], self.parts[stage + 1])\n\n\n"
+        f"# `specs` are {chain.layers} LayerSpecs: {', '.join(specs)}.\n"
+        f"model = Split(layers=specs, num_stages={len(launch.devices)}){axis}"
     )
 
 
-def _from_names(text: str, instance: LayersInstance) -> LayerAssignment | None:
-    """Read a device map, or lists of names by device; return None for other objects."""
-    try:
-        value: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _read_deepspeed(match: re.Match[str], instance: LayersInstance) -> list[int]:
+    return differences(integers(match[1], "parts"))
+
+
+def _of_names(
+    text: str, instance: LayersInstance, visible: list[int] | None
+) -> tuple[LayerAssignment, tuple[str, ...]] | None:
+    """Read a device map, or lists of names by device; return None for other texts."""
+    match = re.search(r"device_map\s*=\s*(\{[^{}]*\})", text)
+    text = match[1] if match else text
+    value: Any = None
+    if text.startswith("{"):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            try:
+                value = ast.literal_eval(text)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                return None
     if not isinstance(value, dict) or "format" in value or not value:
+        return None
+    if not all(isinstance(name, str) for name in value):
         return None
     if all(isinstance(item, list) for item in value.values()) and all(
         re.fullmatch(r"\d{1,6}", key, re.ASCII) for key in value
     ):
         value = {str(name): int(key) for key, names in value.items() for name in names}
     found = read_device_map(value, instance)
-    if found is not None:
-        _check_virtual(TOOLS["device-map"], instance.virtual_stages)
-    return found
+    if found is None:
+        return None
+    _check_virtual(TOOLS["device-map"], instance.virtual_stages)
+    if visible is not None:
+        most = int(found.devices.max())
+        if most >= len(visible):
+            raise InvalidInputError(
+                f"the device map has device {most}, and {len(visible)} are visible; expected fewer."
+            )
+        found = LayerAssignment(frozen([visible[at] for at in found.devices.tolist()]))
+    return found, ("read as a device map",)
 
+
+_DEVICE_MAP = Tool("a device map", "accelerate 1.15.0, transformers 5.24.0", write_device_map)
+
+_TORCH = Tool(
+    "a list of split points",
+    "PyTorch 2.13.0",
+    torchtitan.write_split_points,
+    torchtitan.SPLIT_POINTS,
+    lambda match, instance: torchtitan.read_split_points(match[1], instance),
+    joined=_is_one_part_each,
+    has_virtual_stages=True,
+)
 
 TOOLS: dict[str, Tool] = {
     "vllm": Tool(
         "vLLM",
+        "vLLM 0.33.0",
         _write_vllm,
-        r"(?:export )?VLLM_PP_LAYER_PARTITION=(.*)",
-        _read_vllm,
-        joined=lambda chain: {*_first_repeated(chain), *_behind(chain, 0)},
+        r"VLLM_PP_LAYER_PARTITION=[\"']?([^\s\"']*)",
+        _read_inner("vLLM"),
+        joined=_with_repeated,
+        sizes=(("--pipeline-parallel-size", "-pp"), ("--tensor-parallel-size", "-tp")),
+        options=("--nnodes", "-n", "--node-rank", "-r", "--master-addr", "--headless"),
     ),
-    "device-map": Tool("a device map", write_device_map, says_devices=True),
+    "sglang": Tool(
+        "SGLang",
+        "SGLang 0.5.23",
+        _write_sglang,
+        r"SGLANG_PP_LAYER_PARTITION=[\"']?([^\s\"']*)",
+        _read_inner("SGLang"),
+        joined=_with_repeated,
+        sizes=(
+            ("--pp-size", "--pipeline-parallel-size"),
+            ("--tp-size", "--tensor-parallel-size"),
+        ),
+        options=("-m", "--model-path", "--nnodes", "--node-rank", "--dist-init-addr"),
+    ),
+    "tensorrt-llm": Tool(
+        "TensorRT-LLM",
+        "TensorRT-LLM 1.2",
+        _write_tensorrt,
+        r"pp_partition[\"']?\s*[:=]\s*(\[[^\]]*\])",
+        _read_inner("TensorRT-LLM"),
+        joined=_with_repeated,
+        sizes=(("--pp_size",), ("--tp_size",)),
+        options=("--extra_llm_api_options", "--config"),
+    ),
+    "accelerate": _DEVICE_MAP,
+    "device-map": _DEVICE_MAP,
     "llama.cpp": Tool(
         "llama.cpp",
+        "llama.cpp at 0c1e57098",
         llama_cpp.write_llama,
         llama_cpp.PATTERN,
-        llama_cpp.read_llama,
+        lambda match, instance: llama_cpp.read_llama(match[1], instance),
         joined=lambda chain: {*_first_repeated(chain), *_behind(chain, 1)},
         is_input_on_host=True,
+        options=llama_cpp.OPTIONS,
+        order=llama_cpp.device_order,
     ),
     "megatron": Tool(
         "Megatron-LM",
+        "megatron-core 0.16.1",
         megatron.write_megatron,
         megatron.PATTERN,
-        megatron.read_megatron,
+        lambda match, instance: megatron.read_megatron(match[1], instance),
         joined=lambda chain: _behind(chain, 1)[:-1],
         has_virtual_stages=True,
+        sizes=((), ("--tensor-model-parallel-size",)),
+        options=(*megatron.OPTIONS, *megatron.TORCHRUN),
     ),
-    "torch": Tool(
-        "a list of split points",
-        torchtitan.write_split_points,
-        torchtitan.SPLIT_POINTS,
-        torchtitan.read_split_points,
-        joined=_is_one_part_each,
-        has_virtual_stages=True,
-    ),
+    "torch-pipelining": _TORCH,
+    "torch": _TORCH,
     "torchtitan": Tool(
         "torchtitan",
+        "torchtitan 0.3.0",
         torchtitan.write_modules,
         torchtitan.MODULES,
         torchtitan.read_modules,
         joined=_is_one_part_each,
         has_virtual_stages=True,
     ),
-    "deepspeed": Tool("DeepSpeed", _write_deepspeed, r"parts ?= ?(.*)", _read_deepspeed),
-    "onnxruntime": Tool("ONNX Runtime", _write_onnxruntime, says_devices=True),
+    "deepspeed": Tool(
+        "DeepSpeed",
+        "DeepSpeed 0.19.8",
+        _write_deepspeed,
+        r"\bparts\s*=\s*(\[[^\]]*\])",
+        _read_deepspeed,
+    ),
 }

@@ -1,16 +1,14 @@
 """Megatron-LM's options for the layers of each pipeline stage.
 
-As of NVIDIA/Megatron-LM at d98e8a64: `PipelineParallelLayerLayout` in
+As of megatron-core 0.16.1: `PipelineParallelLayerLayout` in
 megatron/core/transformer/pipeline_parallel_layer_layout.py for layouts; `get_num_layers_to_build`
 in megatron/core/transformer/transformer_block.py and `validate_args` in
 megatron/training/arguments.py for counts.
 
 In a layout, E is the embedding, t a layer, m one that predicts a further word, L the loss, and
-``|`` separates parts. Of pp * vpp parts, part j is on rank j mod pp. All m are in one part. Without
-a layout, the loss and all m are in the last part.
-
-An embedding or a loss may be a part alone, and a part may be empty. A chain without them has a
-layout without E or L, which Megatron-LM does not take as it is.
+``|`` separates parts. Of pp * vpp parts, part j is on rank j mod pp: without a size, pp is 1. All m
+are in one part, the last one of its rank. Without a layout, the loss and all m are in the last
+part. An embedding or a loss may be a part alone, and a part may be empty.
 """
 
 import re
@@ -18,8 +16,9 @@ from collections.abc import Sequence
 
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import MOST_LAYERS
-from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
-from boundmark.problems.layers.tools.option_texts import integer, read_options
+from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.tools.launch import Launch
+from boundmark.problems.layers.tools.option_texts import agree, integer, read_options
 
 _OPTIONS = (
     "--pipeline-model-parallel-layout",
@@ -33,23 +32,45 @@ _OPTIONS = (
 )
 LAYOUT, SIZE, LAYERS_PER_PART, PARTS_PER_RANK, FIRST, LAST, EMBEDDING, LOSS = _OPTIONS
 
-PATTERN = rf"((?:{'|'.join(_OPTIONS)})\b.*)"
+# Options that say the same as the instance does.
+_LAYERS, _PREDICTING, _TENSOR = (
+    "--num-layers", "--mtp-num-layers", "--tensor-model-parallel-size",
+)  # fmt: skip
+OPTIONS = (*_OPTIONS, _LAYERS, _PREDICTING, _TENSOR)
+TORCHRUN = ("--nproc-per-node", "--nnodes", "--node-rank", "--master-addr")
+
+PATTERN = rf"(?s)^((?:.*\s)?(?:{'|'.join(_OPTIONS)})\b.*|\s*[\"']?E[tmL|*()\d,\\\s]*L[\"']?\s*)$"
 
 
-def write_megatron(instance: LayersInstance, solution: LayerAssignment) -> str:
-    """Return a solution as a layout, with the number of ranks if each has several parts."""
-    before, behind = instance.chain.outer
-    middle = instance.chain.layers - before - behind
-    letters = "E" * before + "t" * middle + "m" * (behind - 1) + "L" * min(behind, 1)
-    parts = [letters[stage.first : stage.end] for stage in solution.stages]
+def write_megatron(launch: Launch) -> str:
+    """Return the lines that start training with a layout."""
+    (before, behind), middle = launch.outer, launch.repeated
+    if before != 1 or behind < 1:
+        raise InvalidInputError(
+            "the model has no embedding or no loss, and Megatron-LM's layouts have both; expected "
+            "a language model."
+        )
+    letters = "E" + "t" * middle + "m" * (behind - 1) + "L"
+    parts = [letters[stage.first : stage.end] for stage in launch.solution.stages]
+    size = len(launch.devices)
+    _check_predicting(parts, size)
     written = "|".join(re.sub("tt+", lambda run: f"t*{len(run[0])}", part) for part in parts)
-    size = f"{SIZE} {len(parts) // instance.virtual_stages} " * (instance.virtual_stages > 1)
-    return f'{size}{LAYOUT} "{written}"'
+    predicting = f" {_PREDICTING} {behind - 1}" * (behind > 1)
+    return launch.torchrun(
+        f"pretrain_gpt.py {_LAYERS} {middle}{predicting} {SIZE} {size} "
+        f'{_TENSOR} {launch.degree("Megatron-LM")} {LAYOUT} "{written}"'
+    )
 
 
 def read_megatron(text: str, instance: LayersInstance) -> list[int]:
     """Return how many layers each part has, the embedding, the loss and all m among them."""
-    given = read_options(text, {name: name for name in _OPTIONS}, (EMBEDDING, LOSS))
+    if not text.lstrip("\"' ").startswith("E"):
+        given = read_options(text, {name: name for name in _OPTIONS}, (EMBEDDING, LOSS))
+    else:
+        given = {LAYOUT: text.strip("\"' ")}
+    outer = instance.chain.outer
+    layers = instance.chain.layers - sum(outer)
+    agree(text, (_LAYERS,), layers, f"the model has {layers} layers")
     counts = _of_layout(given, instance) if LAYOUT in given else _of_counts(given, instance)
     if instance.virtual_stages > 1 and 0 in counts:
         raise InvalidInputError(
@@ -63,7 +84,12 @@ def _of_layout(given: dict[str, str], instance: LayersInstance) -> list[int]:
     others = given.keys() - {LAYOUT, SIZE}
     if others:
         raise InvalidInputError(f"{min(others)} is given with a layout; expected one of the two.")
-    layout = re.sub(r"[\\ ,]", "", given[LAYOUT])
+    layout = given[LAYOUT].replace(",", "")
+    if re.search(r"[\\\s]", layout):
+        raise InvalidInputError(
+            f"the layout is {quoted(layout)}; expected no spaces and no backslashes, as "
+            "Megatron-LM takes none."
+        )
     expanded = _expanded(layout)
     if not re.fullmatch(r"E?[t|]*[m|]*L?", expanded):
         raise InvalidInputError(
@@ -81,7 +107,7 @@ def _of_layout(given: dict[str, str], instance: LayersInstance) -> list[int]:
     parts, virtual = expanded.split("|"), instance.virtual_stages
     if SIZE in given:
         _check_virtual(len(parts), integer(given[SIZE], SIZE, 1), virtual)
-    _check_predicting(parts)
+    _check_predicting(parts, max(1, len(parts) // virtual))
     return [len(part) for part in parts]
 
 
@@ -94,29 +120,38 @@ def _check_virtual(parts: int, size: int, virtual: int) -> None:
         )
 
 
-def _check_predicting(parts: Sequence[str]) -> None:
-    """Refuse m in several parts."""
+def _check_predicting(parts: Sequence[str], size: int) -> None:
+    """Refuse m in several parts, or in one that is not the last of its rank."""
     having = [at for at, part in enumerate(parts) if "m" in part]
     if len(having) > 1:
         raise InvalidInputError(
             f"parts {having[0]} and {having[1]} have layers m; expected all m in one part, as "
             "Megatron-LM asks."
         )
+    if having and having[0] < len(parts) - size:
+        raise InvalidInputError(
+            f"part {having[0]} has layers m, and rank {having[0] % size} has a later part; "
+            "expected them in the last part of a rank, as Megatron-LM asks."
+        )
 
 
 def _expanded(layout: str) -> str:
-    """Return a layout without ``x*3`` and ``(tt|)*3``."""
-    for _ in range(100):
-        match = re.search(r"\(([Et|mL]*)\)\*(\d{1,5})|([Et|mL])\*(\d{1,5})", layout)
-        if match is None:
-            return layout
-        unit, times = (match[1], match[2]) if match[2] else (match[3], match[4])
-        if len(unit) * int(times) > 2 * MOST_LAYERS or len(layout) > 4 * MOST_LAYERS:
+    """Return a layout without ``(tt|)*3``, and then without ``x*3``; groups are not nested."""
+    left = 4 * MOST_LAYERS
+
+    def repeated(match: re.Match[str]) -> str:
+        nonlocal left
+        times = int(match[2][:6])
+        left -= len(match[1]) * times
+        if left < 0:
             raise InvalidInputError(
-                f"the layout repeats {quoted(unit)} {times} times; expected less."
+                f"the layout repeats {quoted(match[1])} {match[2]} times; expected less."
             )
-        layout = layout[: match.start()] + unit * int(times) + layout[match.end() :]
-    raise InvalidInputError("the layout has more than 100 repetitions; expected fewer.")
+        return match[1] * times
+
+    for pattern in (r"\(([^)]+)\)\*(\d+)", r"(.)\*(\d+)"):
+        layout = re.sub(pattern, repeated, layout, flags=re.ASCII)
+    return layout
 
 
 def _of_counts(given: dict[str, str], instance: LayersInstance) -> list[int]:
@@ -124,7 +159,7 @@ def _of_counts(given: dict[str, str], instance: LayersInstance) -> list[int]:
     before, behind = instance.chain.outer
     layers, virtual = instance.chain.layers - before - behind, instance.virtual_stages
     size = integer(given.get(SIZE, str(len(instance.chain.devices))), SIZE, 1)
-    ends = [integer(given[one], one) if one in given else None for one in (FIRST, LAST)]
+    ends = [integer(given[one], one, 1) if one in given else None for one in (FIRST, LAST)]
     ranks = per_rank(layers, size, (ends[0], ends[1]), (EMBEDDING in given, LOSS in given))
     parts = _parts_per_rank(given, ranks)
     if parts != virtual:

@@ -1,4 +1,4 @@
-"""Options of a command line as people paste them: ``--tensor-split 3,1 -ngl 99``."""
+"""Options of a command line as people paste them: ``llama-server -m x.gguf -ts 3,1 -ngl 99``."""
 
 import itertools
 import re
@@ -11,7 +11,15 @@ from boundmark.problems.errors import InvalidInputError, quoted
 def read_options(
     text: str, known: Mapping[str, str], flags: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the values of options, by what they mean; of several, the last one counts."""
+    """Return the values of known options, by what they mean; of several, the last one counts.
+
+    Parameters
+    ----------
+    known
+        What options, and variables such as ``LLAMA_ARG_TENSOR_SPLIT``, mean.
+    flags
+        Meanings of options without a value.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -22,10 +30,7 @@ def read_options(
     while words:
         word, equals, value = words.pop(0).partition("=")
         if word not in known:
-            raise InvalidInputError(
-                f"{quoted(word)} does not say which device has which layers; expected "
-                f"{', '.join(known)}."
-            )
+            continue
         if known[word] in flags:
             value = ""
         elif not equals:
@@ -34,6 +39,21 @@ def read_options(
             value = words.pop(0)
         found[known[word]] = value
     return found
+
+
+def others(text: str, known: Collection[str]) -> list[str]:
+    """Return the options of a command line that are none of those known."""
+    words = (word.partition("=")[0] for word in shlex.split(text))
+    return [word for word in words if re.match(r"--?[A-Za-z]", word) and word not in known]
+
+
+def agree(text: str, spellings: Collection[str], count: int, what: str) -> None:
+    """Refuse an option with another number than that of what stands beside it."""
+    given = read_options(text, dict.fromkeys(spellings, "size")).get("size")
+    if given is not None and integer(given, next(iter(spellings)), 1) != count:
+        raise InvalidInputError(
+            f"{next(iter(spellings))} is {given}, and {what}; expected {count}."
+        )
 
 
 def integer(text: str, what: str, least: int = 0) -> int:
@@ -59,7 +79,7 @@ def integers(text: str, what: str) -> list[int]:
     InvalidInputError
         If it has anything else.
     """
-    parts = [part.strip() for part in text.split(",")]
+    parts = [part.strip() for part in text.strip().strip("[]").split(",")]
     if not all(re.fullmatch(r"\d{1,6}", part, re.ASCII) for part in parts):
         raise InvalidInputError(f"{what} is {quoted(text)}; expected integers with commas.")
     return [int(part) for part in parts]

@@ -1,9 +1,13 @@
-"""Splits of torchtitan, as the first modules of stages, or as the modules of each part.
+"""Splits of PyTorch: of its pipelining, by the first modules of stages, and of torchtitan.
+
+``split_spec`` of `torch.distributed.pipelining.pipeline` names modules by their full names;
+``pipeline_parallel_split_points``, which torchtitan had until 2025, by short ones, and is read.
 
 ``module_fqns_per_model_part``, in torchtitan/config/configs.py and `_pipeline_module_split` in
-torchtitan/distributed/pipeline_parallel.py, pytorch/torchtitan at b5bcd76c, has taken the place of
-``pipeline_parallel_split_points``, which versions until 2025 have. Embedding and output may be a
-stage alone. Looped schedules put part j on rank j mod pp; ZBVZeroBubble and DualPipeV do not.
+torchtitan/distributed/pipeline_parallel.py of torchtitan 0.3.0, lists the modules of each part; it
+checks no names, and what is in no list is left out of the model, so that releases until 0.2.2,
+which call the scores ``output``, lose them with ``lm_head``. Embedding and output may be a stage
+alone. Looped schedules put part j on rank j mod pp; ZBVZeroBubble and DualPipeV do not.
 """
 
 import ast
@@ -11,11 +15,17 @@ import json
 import re
 
 from boundmark.problems.errors import InvalidInputError, quoted
-from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
-from boundmark.problems.layers.tools.option_texts import differences
+from boundmark.problems.layers.instance import LayersInstance
+from boundmark.problems.layers.tools.launch import Launch
+from boundmark.problems.layers.tools.option_texts import agree, differences
 
-SPLIT_POINTS = r"(?:--\S*)?pipeline_parallel_split_points[ =](.*)"
-MODULES = r"(?:(?:--\S*)?module_fqns_per_model_part ?[ =] ?)?([\"']?\[ *\[.*)"
+SPLIT_POINTS = (
+    r"(?s)(split_spec\s*=\s*\{[^{}]*\}|\{[^{}]*SplitPoint[^{}]*\}"
+    r"|pipeline_parallel_split_points[ =].*)"
+)
+MODULES = r"(?s)(?:^|\s|module_fqns_per_model_part[\"']?\s*[=:]?\s*)[\"']?(\[\s*\[.*\]\s*,?\s*\])"
+
+_DEGREE = "--parallelism.pipeline_parallel_degree"
 
 
 def _module(instance: LayersInstance, layer: int) -> str:
@@ -25,49 +35,79 @@ def _module(instance: LayersInstance, layer: int) -> str:
     return f"layers.{layer - before}" if layer >= before else "tok_embeddings"
 
 
-def write_split_points(instance: LayersInstance, solution: LayerAssignment) -> str:
-    """Return a solution as the first module of each stage but the first one."""
-    names = [_module(instance, stage.first) for stage in solution.stages[1:]]
-    return f"pipeline_parallel_split_points={','.join(names)}"
+def write_split_points(launch: Launch) -> str:
+    """Return a Python file that traces a model and cuts it before modules."""
+    names = launch.instance.chain.names
+    cuts = "".join(
+        f"    {json.dumps(names[stage.first])}: SplitPoint.BEGINNING,\n"
+        for stage in launch.solution.stages[1:]
+    )
+    return (
+        f"{launch.comments('THIS_FILE')}\n"
+        "from torch.distributed.pipelining import SplitPoint, pipeline\n\n"
+        f"split_spec = {{\n{cuts}}}\n"
+        "# One micro-batch as the model takes it; `pipe.build_stage(rank, device)` follows.\n"
+        "pipe = pipeline(model, mb_args=(tokens,), split_spec=split_spec)"
+    )
 
 
 def read_split_points(text: str, instance: LayersInstance) -> list[int]:
     """Return how many layers each part has."""
     firsts = _first_layers(instance)
+    points = re.findall(r"[\"']([^\"']+)[\"']\s*:\s*SplitPoint\.(BEGINNING|END)", text)
+    if "split_points" in text:
+        listed = re.split(r"split_points[ =]|\s--", text)[1].strip(" \"'[]")
+        points = [(part.strip(" \"'"), "BEGINNING") for part in listed.split(",") if listed]
     ends = []
-    text = text.strip(" \"'[]")
-    for name in (part.strip(" \"'") for part in text.split(",") if text):
+    for name, side in points:
         if name not in firsts:
             raise InvalidInputError(
                 f"there is no split point {quoted(name)}; expected names such as layers.1 or norm."
             )
-        ends.append(firsts[name])
-    return differences([0, *ends, instance.chain.layers])
+        later = sorted({at for at in firsts.values() if at > firsts[name]})
+        ends.append(firsts[name] if side == "BEGINNING" else (*later, instance.chain.layers)[0])
+    return differences([0, *sorted(ends), instance.chain.layers])
 
 
 def _first_layers(instance: LayersInstance) -> dict[str, int]:
-    """Return the first layer of each module."""
+    """Return the first layer of each module, by short and by full names."""
     n, behind = instance.chain.layers, instance.chain.outer[1]
     found: dict[str, int] = {}
-    for layer in range(n):
-        found.setdefault(_module(instance, layer), layer)
+    for layer, name in enumerate(instance.chain.names):
+        for one in (_module(instance, layer), name):
+            found.setdefault(one, layer)
+    for end in instance.chain.origin.beside[1]:
+        found.setdefault(end, n - behind)
     return found | (dict.fromkeys(("output", "lm_head"), n - behind) if behind else {})
 
 
-def write_modules(instance: LayersInstance, solution: LayerAssignment) -> str:
-    """Return a solution as lists of modules."""
-    parts = []
-    for stage in solution.stages:
+def write_modules(launch: Launch) -> str:
+    """Return keys of torchtitan's configuration, with lists of modules."""
+    instance, parts = launch.instance, []
+    for stage in launch.solution.stages:
         names = dict.fromkeys(_module(instance, at) for at in range(stage.first, stage.end))
         parts.append([*names, *(["lm_head"] if "norm" in names else [])])
-    return f"module_fqns_per_model_part={json.dumps(parts)}"
+    listed = "".join(f"        {json.dumps(part)},\n" for part in parts)
+    script = "-m torchtitan.train --module MODULE --config CONFIG"
+    schedule = "Interleaved1F1B" if instance.virtual_stages > 1 else "1F1B"
+    note = '# Releases until 0.2.2 call "lm_head" "output", and lose it under this name.'
+    return (
+        f"{launch.comments(script)}\n{note}\n"
+        "parallelism = ParallelismConfig(\n"
+        f"    pipeline_parallel_degree={len(launch.devices)},\n"
+        f"    tensor_parallel_degree={launch.degree('torchtitan')},\n"
+        f'    pipeline_parallel_schedule="{schedule}",\n'
+        f"    module_fqns_per_model_part=[\n{listed}    ],\n)"
+    )
 
 
-def read_modules(text: str, instance: LayersInstance) -> list[int]:
+def read_modules(match: re.Match[str], instance: LayersInstance) -> list[int]:
     """Return how many layers each part has; a norm is no layer here, nor what reads images."""
-    parts = _lists(text)
+    parts = _lists(match[1])
+    _check_degree(match.string, len(parts), instance)
     n, firsts = instance.chain.layers, _first_layers(instance)
-    names = [name for name in firsts if name != "norm" and name != "output"]
+    names = list(dict.fromkeys(_module(instance, at) for at in range(n - instance.chain.outer[1])))
+    names += ["lm_head"] * bool(instance.chain.outer[1])
     where: dict[str, int] = {}
     for at, part in enumerate(parts):
         for name in part:
@@ -94,9 +134,17 @@ def read_modules(text: str, instance: LayersInstance) -> list[int]:
     return counts
 
 
+def _check_degree(text: str, parts: int, instance: LayersInstance) -> None:
+    """Refuse a degree that is not that of the parts."""
+    degree = parts // instance.virtual_stages
+    match = re.search(r"pipeline_parallel_degree[ =:]+(\d{1,6})", text, re.ASCII)
+    if match:
+        agree(f"{_DEGREE} {match[1]}", (_DEGREE,), degree, f"there are {parts} parts")
+
+
 def _lists(text: str) -> list[list[str]]:
     try:
-        value = ast.literal_eval(text.strip().strip("\"'" if text.strip()[:1] in "\"'" else ""))
+        value = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
     is_lists = isinstance(value, list) and all(
@@ -114,15 +162,11 @@ def _lists(text: str) -> list[list[str]]:
     return found
 
 
-def without_schedule(text: str) -> str:
-    """Return a text without the name of a schedule of PyTorch."""
-    option = r"(?:--)?\S*pipeline_parallel_schedule[ =]+[\"']?(\w+)[\"']?"
-    match = re.search(option, text)
-    if match is None:
-        return text
-    if match[1].lower() in ("zbvzerobubble", "dualpipev"):
+def check_schedule(text: str) -> None:
+    """Refuse a schedule of PyTorch that does not go round the devices."""
+    match = re.search(r"pipeline_parallel_schedule[ =:]+[\"']?(\w+)", text)
+    if match and match[1].lower() in ("zbvzerobubble", "dualpipev"):
         raise InvalidInputError(
             f"the schedule {match[1]} puts parts on devices in the shape of a V; expected a looped "
             "one such as Interleaved1F1B, with part j on device j mod p."
         )
-    return (text[: match.start()] + text[match.end() :]).strip()

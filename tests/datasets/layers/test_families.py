@@ -142,6 +142,23 @@ def test_modules_are_called_as_in_the_classes(kind: str) -> None:
     assert missing(names, model) == []
 
 
+@pytest.mark.parametrize("kind", sorted(kind for kind in filter(known, FAMILIES)))
+def test_a_device_map_has_all_tensors(kind: str) -> None:
+    """Each parameter is in a layer, or in a module that is named beside them."""
+    document, model = small(kind)
+    read = transformer(document)
+    if not FAMILIES[kind].has_cache:
+        return
+    first, last = read.beside
+    names = {read.first.name, read.last.name, *(one.name for one in read.blocks), *first, *last}
+    left = [
+        name for name in model.state_dict() if not any(name.startswith(f"{one}.") for one in names)
+    ]
+    assert left == []
+    has = {name for name, _ in model.named_modules()}
+    assert {*first, *last} - has <= {"model.decoder.project_in", "model.decoder.project_out"}
+
+
 @pytest.mark.parametrize(
     ("kind", "changed"),
     [

@@ -48,10 +48,13 @@ def test_vllm(layers: int, stages: int, expected: list[int]) -> None:
 
 
 def test_deepspeed() -> None:
-    """The first parts are larger by one; or the largest sum of parameters is least."""
+    """The first parts are larger by one; or sums of parameters differ least, as it finds them."""
     assert uniform_counts(10, 4) == [3, 3, 2, 2]
     assert balanced_counts([9, 1, 1, 1, 1, 9], 3) == [1, 4, 1]
     assert balanced_counts([1, 1], 3) == [1, 1, 0]
+    # What its `partition_balanced` returns; the least largest sums would be 3, 3, 3, 1 and 3, 2, 1.
+    assert balanced_counts([1] * 10, 4) == [3, 3, 2, 2]
+    assert balanced_counts([5, 1, 1, 1, 1, 5], 3) == [1, 4, 1]
 
 
 def test_accelerate_fills_devices() -> None:
@@ -149,7 +152,7 @@ def test_rules_for_other_virtual_stages(method: str, stages: int, expected: str)
 def test_llama_cpp_splits_by_memory_whatever_the_input_layer_takes() -> None:
     """On the CPU it takes nothing, and the layers are on the same devices."""
     free, ruled = (
-        instance("gpt-2", "A100-80GB,A100-40GB", rules=rules) for rules in ("free", "llama.cpp")
+        instance("gpt-2", "A100-80GB,A100-40GB", rules=rules) for rules in ("none", "llama.cpp")
     )
     assert counts("llama-cpp-memory", free) == counts("llama-cpp-memory", ruled) == [10, 4]
 

@@ -45,13 +45,15 @@ def test_fleets_are_separated_by_semicolons() -> None:
 def test_what_is_pasted_is_graded(tmp_path: Path) -> None:
     """The optimum as a tool takes it is optimal; an even split is not, and lacks nothing else."""
     devices = ("--devices", "1xA10,2xT4@12")
-    code, text = boundmark("solve", MODEL, *OPTIONS, *devices, "--as", "vllm")
-    assert code == 0
-    assert text.startswith(("CUDA_VISIBLE_DEVICES=", "VLLM_PP_LAYER_PARTITION="))
-    code, graded = boundmark("evaluate", MODEL, text.splitlines()[0], *OPTIONS, *devices)
+    done = CliRunner().invoke(main, ["solve", MODEL, *OPTIONS, *devices, "--as", "vllm"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("# vLLM ")
+    assert "\nCUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" in done.stdout
+    assert done.stdout.endswith("--pipeline-parallel-size 3 --tensor-parallel-size 1\n")
+    code, graded = boundmark("evaluate", MODEL, done.stdout, *OPTIONS, *devices)
     assert code == 0
     assert "optimal, certified" in graded
-    code, graded = boundmark("evaluate", MODEL, "-ts=11,11,12".replace("=", " "), "--help")
+    assert "rules=vllm, as the solution is in that form" in " ".join(graded.split())
     file = tmp_path / "split.txt"
     file.write_text("VLLM_PP_LAYER_PARTITION=11,11,10\n")
     code, graded = boundmark("evaluate", MODEL, str(file), *OPTIONS, *devices)
@@ -67,8 +69,8 @@ def test_what_is_pasted_is_graded(tmp_path: Path) -> None:
         ("vllm", (), r"vLLM's rules cost \d+\.\d\d %: [\d,]+ ns against [\d,]+ ns without"),
         ("llama.cpp", (), r"llama\.cpp's rules (save|cost) "),
         ("torchtitan", (), "^$"),
-        ("torch", ("--rules", "vllm"), "vLLM's rules cost "),
-        ("device-map", ("--rules", "free"), "^$"),
+        ("torch-pipelining", ("--rules", "vllm"), "vLLM's rules cost "),
+        ("accelerate", ("--rules", "none"), "^$"),
     ],
 )
 def test_what_rules_cost(tool: str, options: tuple[str, ...], expected: str) -> None:
@@ -76,7 +78,8 @@ def test_what_rules_cost(tool: str, options: tuple[str, ...], expected: str) -> 
     arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "5xT4", "--quiet")
     done = CliRunner().invoke(main, [*arguments, "--as", tool, *options])
     assert done.exit_code == 0, done.output
-    assert len(done.stdout.splitlines()) == 1
+    assert done.stdout.startswith("# ")
+    assert "rules" not in done.stdout
     assert re.search(expected, done.stderr.strip()), done.stderr
 
 
@@ -95,10 +98,77 @@ def test_what_rules_cost_is_in_the_answer() -> None:
 
 def test_a_split_that_the_tool_cannot_have_names_its_rule() -> None:
     """If the search was free of rules."""
-    arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "5xT4", "--rules", "free")
+    arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "5xT4", "--rules", "none")
     code, text = boundmark(*arguments, "--as", "vllm")
     assert code == 2
     assert "a stage begins with 'lm_head', which vLLM cannot have" in text
+
+
+def test_all_of_sixteen_equal_devices_are_used_in_order() -> None:
+    """With a line for each host; fewer if the user says so, and one host if that is large."""
+    arguments = ("solve", MODEL, *OPTIONS, "--devices", "16xA100-80GB", "--quiet", "--as", "vllm")
+    done = CliRunner().invoke(main, [*arguments])
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if line.startswith("# host")] == [
+        "# host 0: devices 0 to 7", "# host 1: devices 8 to 15"
+    ]  # fmt: skip
+    assert lines[2].count("CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 VLLM") == 1
+    assert lines[4].endswith("--pipeline-parallel-size 16 --tensor-parallel-size 1 --nnodes 2 "
+                             "--node-rank 1 --master-addr HOST --headless")  # fmt: skip
+    code, graded = boundmark("evaluate", MODEL, done.stdout, *arguments[2:-2], "--json")
+    found = json.loads(graded)
+    assert (code, found["optimal"], len(found["stages"])) == (0, True, 16)
+    done = CliRunner().invoke(main, [*arguments, "--use-fewer", "--hosts", "16"])
+    assert int(re.search(r"--pipeline-parallel-size (\d+)", done.stdout)[1]) < 16  # type: ignore[index]
+    code, text = boundmark(*arguments, "--hosts", "2x4")
+    assert code == 2
+    assert "hosts are '2x4', 8 devices together; expected the number of devices of each" in text
+
+
+# What people paste, before or after options.
+PASTED = [
+    ("9,14,8,1", [10, 14, 8, 2], False),
+    ("[9, 14, 8, 1]", [10, 14, 8, 2], False),
+    ("SGLANG_PP_LAYER_PARTITION=9,14,8,1", [10, 14, 8, 2], True),
+    ("export VLLM_PP_LAYER_PARTITION='9,14,8,1'", [10, 14, 8, 2], True),
+    ("llama-server -m x.gguf -c 8192 -ngl 99 -ts 1,1,1,1", [10, 8, 8, 8], True),
+    ("-ts 3,1", [26, 8], True),
+    ("Et*16|t*16L", [17, 17], False),
+    ("pp_partition: [16, 16]", [17, 17], True),
+    ("parts=[0, 17, 34]", [17, 17], False),
+    ('{"model.embed_tokens": 0, "model.layers": 0, "lm_head": 1}', [33, 1], False),
+    ("module_fqns_per_model_part=[['tok_embeddings', "
+     + ", ".join(f"'layers.{at}'" for at in range(32)) + "], ['norm', 'output']]", [33, 1], False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(("text", "counts", "has_rules"), PASTED)
+def test_what_people_paste(text: str, counts: list[int], has_rules: bool, is_first: bool) -> None:
+    """No ``--`` is needed; the tool's rules count unless the user says otherwise."""
+    options = ("--devices", "4xA100-80GB", "--json", "--library", "none")
+    places = (MODEL, text, *OPTIONS, *options) if is_first else (*options, *OPTIONS, MODEL, text)
+    code, graded = boundmark("evaluate", *places)
+    assert code == 0, graded
+    found = json.loads(graded)
+    assert [stage["layers"] for stage in found["stages"]] == counts
+    assert ("rules=" in found["instance"]) == has_rules
+    assert any("read as" in one for one in found["warnings"])
+    code, graded = boundmark("evaluate", *places, "--rules", "none")
+    assert "rules=" not in json.loads(graded)["instance"]
+
+
+def test_options_that_are_not_looked_at_are_named() -> None:
+    """And what is neither a file nor a split names the forms."""
+    devices = ("--devices", "4xA100-80GB")
+    text = "llama-server -m x.gguf -c 8192 --mlock -ts 1,1"
+    code, graded = boundmark("evaluate", MODEL, text, *OPTIONS, *devices)
+    assert code == 0
+    assert "not looked at: -c, --mlock" in graded
+    code, graded = boundmark("evaluate", MODEL, "split.txt", *OPTIONS, *devices)
+    assert code == 2
+    assert "'split.txt' is neither a file nor a split in a form that is read; expected" in graded
+    assert "-ts 3,1, a layout of Megatron-LM such as Et*16|t*16L" in graded
 
 
 @pytest.mark.parametrize(
@@ -121,7 +191,15 @@ def test_examples_of_documentations_are_graded(
     config = tmp_path / "config.json"
     config.write_text(json.dumps({**json.loads(llama.read_text()), "num_hidden_layers": layers}))
     code, graded = boundmark(
-        "evaluate", *OPTIONS, "--devices", "4xA100-80GB", "--json", "--", str(config), text
+        "evaluate",
+        *OPTIONS,
+        "--devices",
+        "4xA100-80GB",
+        "--json",
+        str(config),
+        text,
+        "--rules",
+        "none",
     )
     assert code == 0, graded
     found = json.loads(graded)
