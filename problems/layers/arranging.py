@@ -5,6 +5,7 @@ devices. So a proven optimum stays one.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate, islice
 
 from boundmark.problems.errors import InvalidInputError
@@ -24,22 +25,24 @@ def in_order(
     If there is one on all devices in their given order, that is it. Otherwise, equal devices are
     used from the first on, and empty ones where that is free, unless fewer may be used.
     """
-    most = instance.objective(solution)
-    if instance.goal == BOTTLENECK and instance.virtual_stages == 1 and not use_fewer:
+    most, chain = instance.objective(solution), instance.chain
+    # Where a host has layers, or parts of them, the devices of others stay as they are.
+    is_fixed = bool(use_fewer or instance.virtual_stages > 1 or chain.first or chain.split)
+    if instance.goal == BOTTLENECK and not is_fixed:
         found = _in_turn(instance, most)
         if found is not None:
             return found
     stages = _from_the_first(instance, solution.stages)
-    if instance.virtual_stages == 1 and not use_fewer:
+    if not is_fixed:
         stages = _filled(instance, stages, most)
-    found = LayerAssignment.of_stages(stages)
-    return found if _costs(instance, stages) <= most else solution
+    found = replace(solution, devices=LayerAssignment.of_stages(stages).devices)
+    return found if _cost(instance, found) <= most else solution
 
 
-def _costs(instance: LayersInstance, stages: tuple[Stage, ...]) -> int:
-    """Return the cost of stages; more than any other if they are none."""
+def _cost(instance: LayersInstance, solution: LayerAssignment) -> int:
+    """Return the cost of an assignment; more than any other if it is none."""
     try:
-        return instance.objective(LayerAssignment.of_stages(stages))
+        return instance.objective(solution)
     except InvalidInputError:
         return instance.most() + 1
 
@@ -88,15 +91,17 @@ def _in_turn(instance: LayersInstance, most: int) -> LayerAssignment | None:
         return None
     ends = (0, *reached[n][1])
     stages = (Stage(at, ends[at], ends[at + 1]) for at in range(count))
-    solution = LayerAssignment.of_stages(stages)
-    return solution if instance.objective(solution) <= most else None
+    found_split = LayerAssignment.of_stages(stages)
+    return found_split if _cost(instance, found_split) <= most else None
 
 
 def _filled(instance: LayersInstance, stages: tuple[Stage, ...], most: int) -> tuple[Stage, ...]:
     """Return stages of which some are cut in two, for devices that are empty, if that is free."""
     for _ in instance.chain.devices:
         trials = islice(_cut_in_two(instance, stages), MOST_TRIALS)
-        found = next((one for one in trials if _costs(instance, one) <= most), None)
+        found = next(
+            (one for one in trials if _cost(instance, LayerAssignment.of_stages(one)) <= most), None
+        )
         if found is None:
             return stages
         stages = _from_the_first(instance, found)

@@ -27,7 +27,7 @@ from boundmark.problems.layers.model import DECODE, TRAINING, LayerFacts, Operat
 EXPERTS, READ, MOVED = "experts", "read", "moved"
 
 # By tool.
-WAYS = {"llama.cpp": EXPERTS, "vllm": READ, "device-map": MOVED}
+WAYS = {"llama.cpp": EXPERTS, "vllm": READ, "accelerate": MOVED, "device-map": MOVED}
 
 WORDS = {
     EXPERTS: "first layers or their experts on the host",
