@@ -6,12 +6,12 @@ certificate that there is none. So most are refuted by a single search with a ta
 cheap bound alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 from boundmark.bounds import checker
-from boundmark.bounds.checker.layers.instance import Instance, NoRoom
+from boundmark.bounds.checker.layers.instance import NoRoom
 from boundmark.bounds.checker.layers.questions import NEVER, Configuration, Question, floor
 from boundmark.bounds.layers.layer_reach import KIND as REACH
 from boundmark.bounds.layers.layer_reach import Search
@@ -64,6 +64,7 @@ def answer(
     on_better: Callable[[Answer], None] = lambda found: None,
     wanted: int = 1,
     tell: Callable[[int, int], None] = lambda done, all_: None,
+    likely: Collection[tuple[int, ...]] = (),
 ) -> Answer:
     """Return the best configuration, and what proves the bound.
 
@@ -81,6 +82,8 @@ def answer(
         How many of the best configurations are found.
     tell
         Called with how many configurations are done, and how many there are.
+    likely
+        Configurations to begin with.
     """
     found, waiting = Answer(), []
     floors: dict[tuple[int, ...], int] = {}
@@ -98,13 +101,23 @@ def answer(
         else:
             waiting.append((low, one, read))
     proofs: dict[tuple[int, ...], dict[str, Any]] = {}
-    for done, (low, one, read) in enumerate(sorted(waiting, key=lambda item: item[0])):
+    prices: list[int] = []
+    waiting.sort(key=lambda item: (item[1].name not in likely, item[0]))
+    for done, (low, one, read) in enumerate(waiting):
         costs = sorted(cost for cost, _ in found.found.values())
         target = most if len(costs) < wanted else costs[wanted - 1]
         if low >= target or budget.is_spent():
             continue
         tell(done, len(waiting))
-        search = _search(one, read, instance(one), target, budget, steps)
+        search = Search(instance(one), read, budget, steps)
+        if len(prices) == search.types:
+            # What devices are worth changes little from one configuration to the next.
+            search.prices = prices
+        # The least cost of the instance that counts for as much, is too large, or is none.
+        enough = -((one.offset - target) * one.per // one.scale)
+        nothing = search.instance.most() + 1
+        search.below(min(enough, nothing if one.most is None else min(nothing, one.most + 1)))
+        prices = search.prices
         proofs[one.name] = search.payload(search.bound, search.largest)
         bound = max(low, one.cost(search.bound))
         fits = search.best is not None or search.bound <= search.instance.most()
@@ -125,17 +138,18 @@ def answer(
     return found
 
 
-def _search(
-    one: Configuration, read: Instance, instance: LayersInstance, target: int, budget: Budget,
-    steps: int,
-) -> Search:  # fmt: skip
-    """Return the search for what costs less than a target in the question."""
-    search = Search(instance, read, budget, steps)
-    # The least cost of the instance that counts for as much, is too large, or is none.
-    enough = -((one.offset - target) * one.per // one.scale)
-    limits = [instance.most() + 1] if one.most is None else [instance.most() + 1, one.most + 1]
-    search.below(min(enough, *limits))
-    return search
+def _likely(instance: LayersInstance) -> list[int]:
+    """Return the least number of split layers with which all are on devices with room for them."""
+    chain = instance.chain
+    room = sum(int(chain.capacity[kind]) for kind in chain.devices if kind not in chain.first)
+    flights = instance.in_flight if isinstance(instance.in_flight, int) else 1
+    assert chain.split is not None
+    taken = chain.memory(0, chain.layers, flights)
+    for count in instance.splits:
+        if taken <= room:
+            return [count]
+        taken -= int(chain.split.bytes[min(chain.outer[0] + count, chain.layers - 1)])
+    return []
 
 
 def run(
@@ -154,8 +168,9 @@ def run(
         progress.solution(found.best)
 
     found = answer(
-        question, lambda one: instance.split_into(one.name[0]), most, budget, steps, reported
-    )
+        question, lambda one: instance.split_into(one.name[0]), most, budget, steps, reported,
+        likely=[(count,) for count in _likely(instance)],
+    )  # fmt: skip
     if found.bound > 0:
         progress.bound(Certificate.of(instance, KIND, found.bound, found.payload, "layer-choices"))
     if found.best is None and found.bound == most:

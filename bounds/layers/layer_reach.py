@@ -255,9 +255,11 @@ class Search:
             rest = Rest(self.read, self.case, prices, cap)
             return rest.root - most_paid(self.read, self.case, prices), rest
 
-        _, self.prices = self._best_prices(self.prices, gain, until=NEVER)
+        until = NEVER if below is None else below - 1 - rounds * self.largest
+        value, self.prices = self._best_prices(self.prices, gain, until)
         # What the relaxation proves by itself, in case that the search becomes too large.
-        value = _in_any_case(self.read, self.prices, cap)
+        if len(self.read.cases) > 1:
+            value = _in_any_case(self.read, self.prices, cap)
         self.bound = min(target, max(max(value, 0) + rounds * self.largest, turns * self.largest))
         high, steps = target - 1, self.steps
         while self.bound <= high and not self.budget.is_spent():

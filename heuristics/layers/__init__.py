@@ -3,13 +3,15 @@
 from boundmark.problems.method import Deferred, Method
 
 
-def _default(name: str, summary: str, function: str, version: int = 1) -> Method:
+def _default(
+    name: str, summary: str, function: str, module: str = "defaults", version: int = 1
+) -> Method:
     return Method(
         name=name,
         problem="layers",
         kind="heuristic",
         summary=summary,
-        run=Deferred(f"boundmark.heuristics.layers.defaults:{function}"),
+        run=Deferred(f"boundmark.heuristics.layers.{module}:{function}"),
         version=version,
     )
 
@@ -41,6 +43,24 @@ METHODS: tuple[Method, ...] = (
         "accelerate_balanced_low_0",
     ),
     _default("llama-cpp-memory", "Layers in proportion to free memory.", "llama_cpp"),
+    _default(
+        "llama-cpp-fit",
+        "What llama.cpp's --fit puts on devices and the host.",
+        "fit",
+        "llama_cpp_host",
+    ),
+    _default(
+        "llama-cpp-cpu-moe",
+        "All experts on the host, all layers on devices in proportion to memory.",
+        "all_experts",
+        "llama_cpp_host",
+    ),
+    _default(
+        "llama-cpp-ngl",
+        "As many whole layers on devices as fit, the others on the host.",
+        "most_layers",
+        "llama_cpp_host",
+    ),
     _default("megatron-uniform", "Equal counts of layers, if they divide.", "megatron_uniform"),
     _default(
         "megatron-outer",

@@ -300,6 +300,8 @@ def test_memory_that_is_left() -> None:
     assert (device.memory_bytes, device.memory_is_left) == (9 * 2**30, True)
     assert find_device("L4:9000 MiB").memory_bytes == 9000 * 2**20
     assert find_device("3090").memory_is_left is False
+    # How much a computer has is an assumption.
+    assert find_device("cpu:192GiB").memory_bytes == 192 * 2**30
 
 
 @pytest.mark.parametrize(
