@@ -6,12 +6,13 @@ tensor of the model has to be in a named module, so that modules are written, to
 layers here, such as norms, positions and what reads images; a chain knows them from its model's
 family (`Origin.beside`). When a map is read, they do not count: their memory and time are in no
 stage. The key ``""`` stands for the whole model, and is written where one device has it all:
-beside others, accelerate would first put the whole model there.
+beside others, accelerate would first put the whole model there. Where layers are copied from the
+host, the first ones are on ``"cpu"``.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from boundmark.problems.arrays import frozen
@@ -32,12 +33,20 @@ def write_device_map(launch: Launch) -> str:
     names = launch.instance.chain.names
     first, last = launch.instance.chain.origin.beside
     devices = launch.solution.devices.tolist()
-    found = {
+    found: dict[str, Any] = {
         **dict.fromkeys(first, devices[0]),
         **dict(zip(names, devices, strict=True)),
         **dict.fromkeys(last, devices[-1]),
     }
-    if len(launch.devices) == 1:
+    count = sum(launch.solution.configuration)
+    if count and devices[0]:
+        raise InvalidInputError(
+            f"the first stage is on device {devices[0]}, and accelerate runs what is on the CPU on "
+            "device 0; expected that first, as with --device-order given."
+        )
+    before = launch.outer[0]
+    found |= dict.fromkeys(names[before : before + count], "cpu")
+    if len(launch.devices) == 1 and not count:
         found = {"": devices[0]}
     ((_, host, _),) = launch.nodes
     numbers = launch.visible(host, host)
@@ -64,11 +73,12 @@ def read_device_map(value: Mapping[str, Any], instance: LayersInstance) -> Layer
     if found == [None] * len(found):
         return None
     used = [key for key in found if key is not None]
+    count = _first_on_cpu(value, found, instance)
     for key in used:
-        if devices[key] < 0:
+        if devices[key] < 0 and not count:
             raise InvalidInputError(
-                f"{quoted(key)} is on {quoted(value[key])}; expected numbers of devices, since "
-                "what is offloaded is in no stage."
+                f"{quoted(key)} is on {quoted(value[key])}; expected numbers of devices, or "
+                "'cpu' for the first layers and a host among the devices, such as cpu:64GiB."
             )
     missing = [x for x, key in zip(instance.chain.names, found, strict=True) if key is None]
     if missing:
@@ -87,7 +97,24 @@ def read_device_map(value: Mapping[str, Any], instance: LayersInstance) -> Layer
                 f"the device map has {quoted(key)}, and the model has no such layer; expected "
                 f"names such as {quoted(instance.chain.names[-1])}."
             )
-    return LayerAssignment(frozen([devices[key] for key in used]))
+    before, split = instance.chain.outer[0], instance.chain.split
+    placed = [devices[key] for key in used]
+    # They run on the first device, which has what is before them.
+    placed[before : before + count] = [placed[before - 1] if before else 0] * count
+    return LayerAssignment(frozen(placed), () if split is None else (count,))
+
+
+def _first_on_cpu(
+    value: Mapping[str, Any], found: Sequence[str | None], instance: LayersInstance
+) -> int:
+    """Return how many of the first layers are on the host, and no others; 0 if that is not so."""
+    (before, behind), n = instance.chain.outer, instance.chain.layers
+    if instance.chain.split is None:
+        return 0
+    on_cpu = [key is not None and value[key] == "cpu" for key in found]
+    count = sum(on_cpu)
+    expected = [before <= at < before + count for at in range(n)]
+    return count if on_cpu == expected and count <= n - before - behind else 0
 
 
 def _device(item: object) -> int | None:

@@ -31,6 +31,7 @@ deepspeed
 
 import ast
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -44,16 +45,22 @@ from boundmark.problems.layers.chain import LayerChain
 from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
 from boundmark.problems.layers.tools import llama_cpp, megatron, torchtitan
 from boundmark.problems.layers.tools.device_map import read_device_map, write_device_map
-from boundmark.problems.layers.tools.launch import Launch, on_groups, pasted
-from boundmark.problems.layers.tools.option_texts import agree, differences, integers, others
+from boundmark.problems.layers.tools.launch import Launch, members, on_groups, pasted
+from boundmark.problems.layers.tools.option_texts import (
+    agree,
+    differences,
+    integers,
+    others,
+    read_options,
+)
 
 NO_RULES = "none"
 
 FORMS = (
     "VLLM_PP_LAYER_PARTITION=9,9,7,7 or SGLANG_PP_LAYER_PARTITION=9,9,7,7, pp_partition: [9, 9], "
-    "-ts 3,1, a layout of Megatron-LM such as Et*16|t*16L or its options, a device map as JSON, "
-    "split_spec, module_fqns_per_model_part, parts=[0, 17, 34], or the layers of each stage, such "
-    "as 9,9,7,7"
+    "-ts 3,1 --n-cpu-moe 20, a layout of Megatron-LM such as Et*16|t*16L or its options, a device "
+    "map as JSON, split_spec, module_fqns_per_model_part, parts=[0, 17, 34], or the layers of each "
+    "stage, such as 9,9,7,7"
 )
 
 
@@ -85,6 +92,8 @@ class Tool:
         Spellings of further options that are read; None where texts are no command lines.
     order
         Returns the order that a text gives the devices of a host, if it does.
+    configuration
+        Returns the configuration that a text says, of a chain whose layers may be split.
     """
 
     title: str
@@ -98,6 +107,7 @@ class Tool:
     sizes: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     options: Collection[str] | None = None
     order: Callable[[str], list[int] | None] = lambda text: None
+    configuration: Callable[[str, LayersInstance], tuple[int, ...]] = lambda text, instance: ()
 
 
 def write_as(tool: str, launch: Launch) -> str:
@@ -155,7 +165,9 @@ def read_text(
                 f"-dev has device {max(order)}, and {len(visible)} are visible; expected fewer."
             )
         visible = order if visible is None else [visible[at] for at in order]
-    solution = _on_devices(instance, counts, visible)
+    solution = replace(
+        _on_devices(instance, counts, visible), configuration=tool.configuration(text, instance)
+    )
     notes = [f"read as a split of {tool.title}"]
     if tool.options is not None:
         _check_sizes(tool, text, len(counts) // instance.virtual_stages, instance, solution)
@@ -223,11 +235,8 @@ def under_rules(chain: LayerChain, tool: str, virtual_stages: int = 1) -> LayerC
     _check_virtual(rules, virtual_stages)
     joined = tuple(sorted({*chain.joined, *rules.joined(chain)}))
     if rules.is_input_on_host and before:
-        input_bytes, capacity, split = (
-            int(chain.weights[:before].sum()),
-            chain.capacity,
-            chain.split,
-        )
+        input_bytes, capacity = int(chain.weights[:before].sum()), chain.capacity
+        split = chain.split
         if chain.first:
             capacity = np.array(capacity)
             capacity[list(chain.first)] = np.maximum(capacity[list(chain.first)] - input_bytes, 0)
@@ -244,7 +253,7 @@ def under_rules(chain: LayerChain, tool: str, virtual_stages: int = 1) -> LayerC
             held=_on_host(chain.held, before),
             sizes=_on_host(chain.sizes, before),
         )
-    elif joined != chain.joined:
+    elif joined != chain.joined or chain.split is not None:
         changed = replace(chain, joined=joined)
     else:
         return chain
@@ -302,7 +311,11 @@ def _on_devices(
             f"part {list(counts).index(0)} of {len(counts)} has no layers; expected some in each "
             "where a device has several."
         )
-    used = list(range(size)) if visible is None else on_groups(instance.chain, visible)
+    hosts = [at for at, kind in enumerate(instance.chain.devices) if kind in instance.chain.first]
+    if visible is None:
+        used = sorted(range(known), key=lambda at: at not in hosts)[:size]
+    else:
+        used = [*hosts, *on_groups(instance.chain, visible)]
     if size > len(used) or size > known:
         raise InvalidInputError(
             f"there are {size} stages for {min(known, len(used))} devices; expected no more "
@@ -341,11 +354,50 @@ def _write_vllm(launch: Launch) -> str:
         hosts += " --headless" * (at > 0)
         return (
             f"VLLM_PP_LAYER_PARTITION={counts} vllm serve {launch.model} --pipeline-parallel-size "
-            f"{len(launch.devices)} --tensor-parallel-size {degree}"
+            f"{len(launch.devices)} --tensor-parallel-size {degree}{_offloaded(launch, degree)}"
             f"{hosts * (len(launch.nodes) > 1)}"
         )
 
     return launch.lines(command)
+
+
+def _offloaded(launch: Launch, degree: int) -> str:
+    """Return vLLM's option for the first layers on the host, by what each device has of them.
+
+    `OffloadConfig` of vllm/config/offload.py; parameters are offloaded one after the other until
+    so many bytes are reached, which is why a number that is rounded down means the same.
+    """
+    split, (before, _), count = (
+        launch.instance.chain.split,
+        launch.outer,
+        launch.solution.configuration,
+    )
+    if split is None or not count[0]:
+        return ""
+    size = int(split.bytes[before : before + count[0]].sum()) / degree
+    return f" --cpu-offload-gb {math.floor(100 * size / 2**30) / 100:.2f}"
+
+
+def _read_offloaded(text: str, instance: LayersInstance) -> tuple[int, ...]:
+    """Return how many of the first layers are on the host, by vLLM's option."""
+    split, (before, _) = instance.chain.split, instance.chain.outer
+    given = read_options(text, {"--cpu-offload-gb": "size"}).get("size")
+    try:
+        size = float(given or "0")
+    except ValueError:
+        size = -1.0
+    if not 0 <= size < 1e9:
+        raise InvalidInputError(f"--cpu-offload-gb is {quoted(given)}; expected GiB.")
+    if split is None:
+        if size:
+            raise InvalidInputError(
+                f"--cpu-offload-gb is {given}, and no host is among the devices; expected one, "
+                "such as --devices 3090,cpu:64GiB."
+            )
+        return ()
+    degree = len(members(instance.chain)[0])
+    ends = np.cumsum(split.bytes[before : before + split.most]) / degree
+    return (int(np.searchsorted(ends, (size + 0.01) * 2**30, side="right")) if size else 0,)
 
 
 def _write_sglang(launch: Launch) -> str:
@@ -449,7 +501,8 @@ def _of_names(
             raise InvalidInputError(
                 f"the device map has device {most}, and {len(visible)} are visible; expected fewer."
             )
-        found = LayerAssignment(frozen([visible[at] for at in found.devices.tolist()]))
+        devices = frozen([visible[at] for at in found.devices.tolist()])
+        found = replace(found, devices=devices)
     return found, ("read as a device map",)
 
 
@@ -474,7 +527,16 @@ TOOLS: dict[str, Tool] = {
         _read_inner("vLLM"),
         joined=_with_repeated,
         sizes=(("--pipeline-parallel-size", "-pp"), ("--tensor-parallel-size", "-tp")),
-        options=("--nnodes", "-n", "--node-rank", "-r", "--master-addr", "--headless"),
+        options=(
+            "--nnodes",
+            "-n",
+            "--node-rank",
+            "-r",
+            "--master-addr",
+            "--headless",
+            "--cpu-offload-gb",
+        ),
+        configuration=_read_offloaded,
     ),
     "sglang": Tool(
         "SGLang",
@@ -511,6 +573,7 @@ TOOLS: dict[str, Tool] = {
         is_input_on_host=True,
         options=llama_cpp.OPTIONS,
         order=llama_cpp.device_order,
+        configuration=llama_cpp.read_experts,
     ),
     "megatron": Tool(
         "Megatron-LM",

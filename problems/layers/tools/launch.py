@@ -25,11 +25,16 @@ _HOST = re.compile(r"#+ *host (\d+): devices (\d+) to (\d+)\b", re.ASCII)
 
 
 def members(chain: LayerChain) -> list[range]:
-    """Return the numbers of the devices that each one consists of: itself, or those of a group."""
+    """Return the numbers of the devices that each one consists of: itself, or those of a group.
+
+    The computer that they are in has no number, if it has the first layers.
+    """
     found, first = [], 0
-    for name in chain.device_names:
+    for name, kind in zip(chain.device_names, chain.devices, strict=True):
         match = re.search(r"\*(\d{1,4})#\d+$", name)
         degree = int(match[1]) if match else int(chain.made_of.get("tensor_parallel", 1))
+        if kind in chain.first:
+            degree = 0
         found.append(range(first, first + degree))
         first += degree
     return found
@@ -93,13 +98,13 @@ class Launch:
     def degree(self, title: str) -> int:
         """Return how many devices split each layer, which tools want to be one number."""
         groups = members(self.instance.chain)
-        degrees = {len(groups[device]) for device in self.devices}
+        degrees = {len(groups[device]) for device in self.devices if groups[device]}
         if len(degrees) > 1:
             raise InvalidInputError(
                 f"stages are on groups of {' and '.join(map(str, sorted(degrees)))} devices, and "
                 f"{title} splits all layers over as many; expected groups of one size."
             )
-        return degrees.pop()
+        return degrees.pop() if degrees else 1
 
     def only_single(self, title: str) -> None:
         """Refuse groups for a tool that splits no layers over devices."""
@@ -148,7 +153,13 @@ class Launch:
     def visible(self, host: range, used: Sequence[int]) -> str:
         """Return the environment in which a host's devices are those used, in their order."""
         numbers = ",".join(str(one - host.start) for one in used)
-        if all(name.startswith("amd-") for name in self.instance.chain.device_names):
+        chain = self.instance.chain
+        cards = [
+            name
+            for name, kind in zip(chain.device_names, chain.devices, strict=True)
+            if kind not in chain.first
+        ]
+        if all(name.startswith("amd-") for name in cards):
             return f"HIP_VISIBLE_DEVICES={numbers}"
         return f"CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES={numbers}"
 
@@ -174,6 +185,8 @@ class Launch:
         groups, names = members(self.instance.chain), self.instance.chain.device_names
         found: list[tuple[str, int, int]] = []
         for name, group in zip(names, groups, strict=True):
+            if not group:
+                continue
             kind = re.split(r"[*#]", name)[0]
             first = found.pop()[1] if found and found[-1][0] == kind else group.start
             found.append((kind, first, group.stop - 1))
@@ -224,7 +237,7 @@ def pasted(text: str) -> tuple[str, list[int] | None]:
 
 def on_groups(chain: LayerChain, visible: Sequence[int]) -> list[int]:
     """Return the devices whose members are visible, in turn."""
-    starting = {group[0]: (at, group) for at, group in enumerate(members(chain))}
+    starting = {group[0]: (at, group) for at, group in enumerate(members(chain)) if group}
     found: list[int] = []
     left = list(visible)
     while left:

@@ -271,7 +271,7 @@ def test_a_layout_with_layers_that_predict_words() -> None:
         ("-ts 0,0", "expected shares with commas"),
         ("-ts", "-ts has no value; expected one"),
         ("-ngl 99", "--tensor-split is not given; expected shares of devices"),
-        ("-ngl 20 -ts 1,1", "--n-gpu-layers 20 puts layers on the CPU, which are in no stage"),
+        ("-ngl 20 -ts 1,1", "--n-gpu-layers 20 puts layers on the CPU; expected at least 33"),
         ("--n-gpu-layers 32 -ts 1,1", "expected at least 33: 32 layers and the output"),
         ("-ts 1,1 --n-cpu-moe 4", "--n-cpu-moe puts parts of layers on the CPU or elsewhere"),
         ("-ts 1,1 -cmoe", "--cpu-moe puts parts of layers on the CPU or elsewhere"),
