@@ -1,7 +1,5 @@
 """Sessions: demo, tests, tests-all, tests-3.12 and on, lint, docs, nightly; more for slow runs."""
 
-import datetime as dt
-import json
 import os
 import shutil
 import subprocess
@@ -10,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import nox
-from nox.command import CommandFailed
 from nox.virtualenv import PassthroughEnv
 
 nox.options.default_venv_backend = "venv"
@@ -20,28 +17,14 @@ nox.options.sessions = ["tests", "lint"]
 # Tests start hundreds of processes: each loads what the first has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A quarter of an hour on two cores. `weekly` and the suites of papers take hours.
-NIGHTLY = "nightly"
-
 # What nights are compared with, one file per suite; committed.
 BASELINES = Path("benchmarks/baselines")
-
-# A folder for each night, and the history of all.
-NIGHTS = Path("results/nights")
-
-# Of a suite; older ones are removed.
-NIGHTS_KEPT = 30
-
-# How often BASE runs a suite: what depends on the clock is worse if it differs more than these do.
-REPEATS = 3
 
 # Those that `pyproject.toml` promises, the oldest first; `tests` takes whichever runs nox.
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 # What a release of any of our dependencies may change, without a line of ours.
 SMOKE = "smoke"
-
-LAYERS = ("problems", "datasets", "heuristics", "bounds", "benchmarks", "reports")
 
 PROJECT = nox.project.load_toml("pyproject.toml")
 
@@ -86,6 +69,9 @@ def demo(session: nox.Session) -> None:
 # Options of pytest: all CPUs, and the slowest ten tests at the end.
 ON_ALL_CPUS = ["-n", "logical", "--maxprocesses", "8", "--dist", "worksteal", "--durations", "10"]
 
+# Without the slow tests, and of random examples the first few.
+FEW = ["-m", "not slow", "--hypothesis-profile", "few"]
+
 
 @nox.session
 def tests(session: nox.Session) -> None:
@@ -94,8 +80,17 @@ def tests(session: nox.Session) -> None:
     Of random examples, the first few are tried; `tests-all` tries all.
     """
     install(session, "test")
-    few = ["-m", "not slow", "--hypothesis-profile", "few"]
-    session.run("pytest", *(session.posargs or [*ON_ALL_CPUS, *few]))
+    session.run("pytest", *(session.posargs or [*ON_ALL_CPUS, *FEW]))
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Run the same tests, and say which lines they enter: a table in build/coverage.md."""
+    install(session, "test", "coverage")
+    session.run(
+        "pytest", *ON_ALL_CPUS, *FEW, "--cov", "--cov-report", "markdown:build/coverage.md",
+        *session.posargs,
+    )  # fmt: skip
 
 
 @nox.session(name="tests-all")
@@ -129,13 +124,10 @@ def try_out(session: nox.Session, *versions: str) -> None:
         "boundmark", "compare", str(BASELINES / f"{SMOKE}.parquet"), str(out),
         "--thresholds", str(BASELINES / "thresholds.toml"),
     )  # fmt: skip
-    few = ["-m", "not slow", "--hypothesis-profile", "few"]
-    if versions:
-        # Old releases warn of what newer ones have changed since.
-        few += ["-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning"]
-    session.run(
-        "pytest", *ON_ALL_CPUS, *few, *(session.posargs or ["tests/benchmarks", "tests/behaviour"])
-    )
+    # Old releases warn of what newer ones have changed since.
+    quiet = ["-W", "ignore::DeprecationWarning", "-W", "ignore::FutureWarning"] if versions else []
+    chosen = session.posargs or ["tests/benchmarks", "tests/behaviour"]
+    session.run("pytest", *ON_ALL_CPUS, *FEW, *quiet, *chosen)
 
 
 def tests_of(version: str) -> None:
@@ -164,13 +156,27 @@ def tests_lowest(session: nox.Session) -> None:
     try_out(session, "--constraint", str(lowest))
 
 
+@nox.session
+def constraints(session: nox.Session) -> None:
+    """Write the newest versions that go together, for all Pythons, for the workflows' checks."""
+    session.install("uv")
+    groups = [word for name in PROJECT["dependency-groups"] for word in ("--group", name)]
+    session.run(
+        "uv", "pip", "compile", "--quiet", "--upgrade", "--universal", "--python-version",
+        PYTHONS[0], "--no-annotate", "--no-header", "--all-extras", *groups, "--output-file",
+        ".github/constraints.txt", "pyproject.toml",
+    )  # fmt: skip
+
+
 @nox.session(reuse_venv=False)
 def package(session: nox.Session) -> None:
-    """Build sdist and wheel, install each in an environment with nothing else, and try them."""
+    """Build sdist and wheel into dist/, install each in an environment of its own, and try them."""
+    shutil.rmtree("dist", ignore_errors=True)
     folder = Path(session.create_tmp()).resolve()
     session.install(*nox.project.dependency_groups(PROJECT, "package"))
-    session.run("python", "-m", "build", "--outdir", str(folder), ".")
-    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    session.run("python", "-m", "build", ".")
+    (wheel,), (sdist,) = Path("dist").glob("*.whl"), Path("dist").glob("*.tar.gz")
+    session.run("twine", "check", "--strict", str(wheel), str(sdist))
     for built in (wheel, sdist):
         place = folder / f"from-{built.suffix.lstrip('.')}"
         session.run("python", "-m", "venv", "--clear", str(place))
@@ -222,140 +228,28 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check", ".")
     session.run("mypy")
     session.run("lint-imports")
+    session.run("zizmor", "--offline", "--quiet", ".github")
 
 
-def run_afresh(session: nox.Session, suite: str, kind: str) -> tuple[Path, list[str]]:
-    """Run a suite into a folder of its own, verify it, and return it with what went wrong."""
-    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H%M%SZ")
-    out = NIGHTS / kind / f"{now}-{name_of(suite)}"
-    wrong = []
-    manifest = ["--manifest", str(manifest_of(out))]
-    if not went_well(
-        session, "run", suite, "--out", str(out), "--fail-on", "crashed,error", *manifest
-    ):
-        wrong.append(suite)
-    if not went_well(session, "verify", "--quiet", str(out), *manifest):
-        wrong.append("verification")
-    return out, wrong
-
-
-def manifest_of(night: Path) -> Path:
-    """Return the file with the hashes of a night's files; the log has its own hash."""
-    return night.with_name(f"{night.name}.sha256")
-
-
-def name_of(suite: str) -> str:
-    """Return the name of a suite, of a part of one, or of a file, for names of files."""
-    return Path(suite).stem if suite.endswith(".toml") else suite.replace("/", "-")
-
-
-def chosen_suite(session: nox.Session) -> str:
-    """Return the suite that the user names, or that of every night."""
-    if len(session.posargs) > 1:
-        session.error("expected one suite; a suite file can name several: `suites = [...]`.")
-    return session.posargs[0] if session.posargs else NIGHTLY
-
-
-def nights_to_keep(session: nox.Session) -> int:
-    """Take `--keep N` out of what the user passes, and return N."""
-    if "--keep" not in session.posargs:
-        return NIGHTS_KEPT
-    at = session.posargs.index("--keep")
-    number = session.posargs[at + 1] if len(session.posargs) > at + 1 else ""
-    if not number.isdigit() or number == "0":
-        session.error(f"--keep is {number!r}; expected a number of nights from 1 up.")
-    del session.posargs[at : at + 2]
-    return int(number)
-
-
-def prune(session: nox.Session, newest: Path, keep: int) -> None:
-    """Remove the oldest nights of the same suite but some; the history stays."""
-    _, _, suite = newest.name.partition("Z-")
-    nights = sorted(path for path in newest.parent.glob(f"*Z-{suite}") if path.is_dir())
-    for night in nights[:-keep]:
-        session.log(f"removing {night}, since {keep} nights are kept")
-        shutil.rmtree(night)
-        manifest_of(night).unlink(missing_ok=True)
-
-
-def went_well(session: nox.Session, *command: str) -> bool:
-    """Run a boundmark command, and return whether it succeeded; the session goes on if not."""
-    try:
-        session.run("boundmark", *command)
-    except CommandFailed:
-        return False
-    return True
-
-
-def verdict_in(out: Path) -> str:
-    """Return the sentence on what is worse, of the comparison in a folder; empty without one."""
-    file = out / "comparison.json"
-    return str(json.loads(file.read_text())["sentence"]).rstrip(".") if file.exists() else ""
+# Where nights are kept, and what they are compared with.
+NIGHTS = ("--baselines", str(BASELINES), "--nights", "results/nights")
 
 
 @nox.session
 def nightly(session: nox.Session) -> None:
     """Run the nightly suites afresh, verify, report, and compare with the baseline.
 
-    Pass a suite, e.g. `-- smoke`, to run another, and `--keep 10` to keep so many nights of it; 30
-    are kept by default, and the history of all. Fails if anything is worse than the baseline, if
-    a task or the verification fails, or if there was nothing to compare with; the last line says
-    why, with the methods that are worse.
+    Pass another suite, e.g. `-- smoke`, or options of `boundmark nightly`.
     """
     install(session)
-    keep = nights_to_keep(session)
-    suite = chosen_suite(session)
-    out, wrong = run_afresh(session, suite, "runs")
-    base = BASELINES / f"{name_of(suite)}.parquet"
-    history = NIGHTS / f"{base.stem}-history.parquet"
-    if not went_well(session, "verify", "--quiet", "library"):
-        wrong.append("verification of the library")
-    thresholds = BASELINES / "thresholds.toml"
-    compared = went_well(
-        session, "compare", str(base), str(out), "--out", str(out),
-        "--thresholds", str(thresholds),
-    )  # fmt: skip
-    if not compared:
-        wrong.append(
-            verdict_in(out) or f"comparison with {base}"
-            if base.exists()
-            else f"comparison: {base} is not there, `nox -s baseline -- {out}` makes it"
-        )
-    verdict = out / "comparison.json"
-    shown = ["--comparison", str(verdict)] if verdict.exists() else []
-    if not went_well(session, "report", str(out), "--history", str(history), *shown):
-        wrong.append("report")
-    prune(session, out, keep)
-    session.log(f"report: {out}/report.html, comparison: {out}/comparison.md")
-    if wrong:
-        session.error("failed: " + ", ".join(wrong))
+    session.run("boundmark", "nightly", *NIGHTS, "--library", "library", *session.posargs)
 
 
 @nox.session
 def baseline(session: nox.Session) -> None:
-    """Refresh the baseline and say what changed; from nights' folders, or from three fresh runs.
-
-    Pass the folders of nights of one suite, `-- results/nights/runs/...`, or a suite, e.g.
-    `-- smoke`.
-    """
+    """Refresh the baseline from three fresh runs, and print what changed: of `-- SUITE`."""
     install(session)
-    outs = [Path(one) for one in session.posargs if Path(one).is_dir()]
-    if outs and len(outs) == len(session.posargs):
-        for out in outs:
-            session.run("boundmark", "verify", "--quiet", str(out))
-        name = outs[0].name.partition("Z-")[2]
-    else:
-        suite = chosen_suite(session)
-        for _ in range(REPEATS):
-            out, wrong = run_afresh(session, suite, "baselines")
-            if wrong:
-                session.error("not refreshed, since these failed: " + ", ".join(wrong))
-            outs.append(out)
-        name = name_of(suite)
-    base = BASELINES / f"{name}.parquet"
-    if base.exists():
-        went_well(session, "compare", str(base), str(outs[-1]))
-    session.run("boundmark", "baseline", *map(str, outs), str(base))
+    session.run("boundmark", "nightly", *NIGHTS, "--refresh", *session.posargs)
 
 
 @nox.session
@@ -426,17 +320,6 @@ def asv(session: nox.Session) -> None:
     session.log("curves: .asv/html/index.html (asv preview serves them)")
 
 
-def link_layers(checkout: Path) -> None:
-    """Make one package of the layers of an older commit, which were `<layer>/boundmark/<layer>`."""
-    package = checkout / "src" / "boundmark"
-    if package.exists():
-        return
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    for layer in LAYERS:
-        (package / layer).symlink_to(checkout / layer / "boundmark" / layer)
-
-
 @contextmanager
 def checked_out(session: nox.Session, commit: str) -> Iterator[Path]:
     """Check a commit out aside, and remove what was checked out afterwards."""
@@ -455,33 +338,24 @@ def gate(session: nox.Session) -> None:
     """Run suites on a commit and on this checkout, and fail if anything is worse: `-- main SUITE`.
 
     The first word names the commit, the others suites; `smoke` if there are none. Each side has its
-    own dependencies; the commit runs the suites three times. `results/gate` has the comparison, and
-    a summary for the pull request.
+    own dependencies. `results/gate` has the comparison, and a summary for the pull request.
     """
     if not session.posargs:
         session.error("expected a commit to compare with: nox -s gate -- origin/main [SUITE...]")
     name, *suites = session.posargs
     commit = commit_of(session, name)
     install(session)
-    out = Path("results", "gate").resolve()
+    out = Path("results", "gate")
     shutil.rmtree(out, ignore_errors=True)
     with checked_out(session, commit) as checkout:
         place = checkout / ".venv"
         session.run("python", "-m", "venv", str(place))
-        old = (str(place / "bin" / "python"), "-m")
-        session.run(*old, "pip", "install", "--quiet", "-e", f"{checkout}[z3]", external=True)
-        bases = [str(out / f"base-{number}") for number in range(1, REPEATS + 1)]
-        for suite in suites or [SMOKE]:
-            run = ("boundmark", "run", suite, "--out")
-            for base in bases:
-                session.run(*old, *run, base, external=True)
-            session.run(*run, str(out / "head"))
-    base = str(out / "base.parquet")
-    session.run("boundmark", "baseline", *bases, base)
-    session.run(
-        "boundmark", "compare", base, str(out / "head"), "--out", str(out),
-        "--thresholds", str(BASELINES / "thresholds.toml"),
-    )  # fmt: skip
+        old = str(place / "bin" / "python")
+        session.run(old, "-m", "pip", "install", "--quiet", "-e", f"{checkout}[z3]", external=True)
+        session.run(
+            "boundmark", "gate", old, *(suites or [SMOKE]), "--out", str(out), "--thresholds",
+            str(BASELINES / "thresholds.toml"),
+        )  # fmt: skip
 
 
 @nox.session(name="asv-compare")
@@ -496,7 +370,6 @@ def asv_compare(session: nox.Session) -> None:
     install(session, "asv")
     for commit in commits:
         with checked_out(session, commit) as checkout:
-            link_layers(checkout)
             measure(session, commit, *session.posargs[2:], code=str(checkout / "src"))
     session.run("asv", "compare", "--split", *commits)
 

@@ -15,6 +15,7 @@ from boundmark.benchmarks.cli.folders import baseline, compare, merge, verify
 from boundmark.benchmarks.cli.graphs import export_graph, show
 from boundmark.benchmarks.cli.library import library
 from boundmark.benchmarks.cli.listing import columns, datasets, methods, problems, suites
+from boundmark.benchmarks.cli.nightly import gate, nightly
 from boundmark.benchmarks.cli.profile import profile
 from boundmark.benchmarks.cli.report import report
 from boundmark.benchmarks.cli.run import conformance, run
@@ -103,6 +104,8 @@ def _print_version(context: click.Context, parameter: click.Parameter, is_asked:
         verify,
         compare,
         baseline,
+        gate,
+        nightly,
         columns,
         merge,
         library,

@@ -16,8 +16,9 @@ from boundmark.problems.catalog import datasets, methods
 from boundmark.problems.method import Method
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES = [page for page in PAGES if "generated" not in page.parts]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+# The changelog names what was removed.
+PAGES = [page for page in PAGES if "generated" not in page.parts and page.stem != "CHANGELOG"]
 
 BLOCK = re.compile(r"^(```[^\n]*\n.*?^```|(?:^ {4}[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^[ $]*(?:\S*/)?boundmark +([^\n]*)", re.MULTILINE)
