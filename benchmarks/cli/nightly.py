@@ -106,7 +106,7 @@ def gate(python: Path, suites: tuple[str, ...], out: Path, thresholds: Path | No
         for base in bases:
             click.echo(f"{python} -m boundmark run {suite} --out {base}", err=True)
             # -P: in a checkout, the names of folders hide other packages'.
-            command = [python, "-P", "-m", "boundmark", "run", suite, "--out", base]
+            command = [str(python), "-P", "-m", "boundmark", "run", suite, "--out", str(base)]
             if subprocess.run(command).returncode:
                 _fail(f"{suite} with {python}")
         if not _succeeds("run", suite, "--out", out / "head"):

@@ -1,18 +1,19 @@
-"""Sessions of nox: whatever tells somebody to run one names one that there is."""
+"""Sessions of nox, and what runs them: workflows, the container and pages name those there are."""
 
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 NOXFILE = ast.parse((ROOT / "noxfile.py").read_text())
-WORKFLOW = ROOT / ".github" / "workflows" / "checks.yml"
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PAGES = ["README.md", "CONTRIBUTING.md", "Containerfile", "docs/nightly.md", ".ci/run"]
 
-ASKED = re.compile(r"-m nox -s ((?:[a-z][\w.-]*|\$\{\{ matrix\.session \}\})(?: [a-z][\w.-]*)*)")
+ASKED = re.compile(r'-m nox -s ((?:[a-z][\w.-]*|"\$SESSION")(?: [a-z][\w.-]*)*)')
 
 
 def sessions() -> set[str]:
@@ -37,20 +38,22 @@ def sessions() -> set[str]:
     return found
 
 
-def jobs() -> dict[str, dict[str, object]]:
-    """Return the jobs of our workflow."""
-    found: dict[str, dict[str, object]] = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+def jobs(workflow: str) -> dict[str, Any]:
+    """Return the jobs of one of our workflows."""
+    text = (ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text()
+    found: dict[str, Any] = yaml.safe_load(text)["jobs"]
     return found
 
 
-def commands(value: object) -> list[str]:
-    """Return everything that a job or step runs."""
-    if isinstance(value, list):
-        return [text for one in value for text in commands(one)]
-    if isinstance(value, dict):
-        own = [value["run"]] if isinstance(value.get("run"), str) else []
-        return own + [text for one in value.values() for text in commands(one)]
-    return []
+def steps(workflow: str) -> list[dict[str, Any]]:
+    """Return the steps of all jobs of a workflow."""
+    return [step for job in jobs(workflow).values() for step in job["steps"]]
+
+
+def asked(workflow: str) -> set[str]:
+    """Return the sessions that a workflow's commands name."""
+    commands = [step.get("run", "") for step in steps(workflow)]
+    return {name for text in commands for names in ASKED.findall(text) for name in names.split()}
 
 
 def test_sessions_are_found() -> None:
@@ -61,57 +64,88 @@ def test_sessions_are_found() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_name_sessions_that_there_are(page: str) -> None:
     """In every command."""
-    asked = [name for names in ASKED.findall((ROOT / page).read_text()) for name in names.split()]
-    assert asked
-    # The snippet of the workflow has the matrix's.
-    assert {*asked} <= sessions()
+    named = [name for names in ASKED.findall((ROOT / page).read_text()) for name in names.split()]
+    assert named
+    assert {*named} <= sessions()
 
 
-def test_the_workflow_calls_sessions_that_there_are() -> None:
+def test_checks_run_on_every_change() -> None:
     """On every Python that we promise, also with the lowest versions of what we depend on."""
-    asked = [names for text in commands([*jobs().values()]) for names in ASKED.findall(text)]
-    assert sorted(asked) == ["${{ matrix.session }}", "gate"]
-    include = jobs()["session"]["strategy"]["matrix"]["include"]  # type: ignore[index]
+    assert asked("checks") == {'"$SESSION"', "gate"}
+    include = jobs("checks")["session"]["strategy"]["matrix"]["include"]
     called = {one["session"]: one["python"] for one in include}
     assert {*called} <= sessions()
-    assert {"tests", "lint", "docs", "tests-lowest"} <= {*called}
+    assert {"demo", "tests", "lint", "docs", "package", "torch", "tests-lowest"} <= {*called}
     newer = {name for name in sessions() if re.fullmatch(r"tests-3\.\d+", name)}
     assert {name: f"tests-{called[name]}" for name in newer} == {name: name for name in newer}
 
 
-def test_the_page_shows_our_workflow() -> None:
-    """Its job on pull requests, as it is, but for the condition that other events need."""
-    page = (ROOT / "docs/nightly.md").read_text()
-    shown = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
-    (gate,) = [one["jobs"]["gate"] for one in shown if "gate" in one.get("jobs", {})]
-    own = dict(jobs()["gate"])
-    assert own.pop("if") == "github.event_name == 'pull_request'"
-    assert gate == own
-    (gitlab,) = [one["gate"] for one in shown if "gate" in one]
-    (line,) = gitlab["script"]
-    (ours,) = [text for text in commands(gate) if "nox" in text]
-    base = "${{ github.event.pull_request.base.sha }}"
-    assert line.replace("$CI_MERGE_REQUEST_DIFF_BASE_SHA", base) == ours
+def test_nights_and_releases_run_sessions_that_there_are() -> None:
+    """A release builds with the session that tries what it has built."""
+    assert asked("nightly") == {"nightly"}
+    assert asked("release") == {"package"}
 
 
-def test_the_container_runs_the_two_commands_of_the_readme() -> None:
-    """The first while it is built, the second when it is run; every line is an instruction."""
-    lines = (ROOT / "Containerfile").read_text().splitlines()
-    steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
-    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "CMD"}
-    assert {step for step, _ in steps} == known
-    assert steps[0] == ["FROM", "docker.io/library/python:3.11"]
+@pytest.mark.parametrize("workflow", [path.stem for path in WORKFLOWS])
+def test_workflows_trust_nobody(workflow: str) -> None:
+    """Actions are of one commit, checkouts keep no credentials, and jobs say what they may do."""
+    text = (ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text()
+    assert re.search(r"^permissions: {}$", text, re.MULTILINE)
+    assert all("permissions" in job and "timeout-minutes" in job for job in jobs(workflow).values())
+    used = [step for step in steps(workflow) if "uses" in step]
+    assert used
+    for step in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
+        if step["uses"].startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_only_who_runs_nothing_of_a_change_may_write() -> None:
+    """The job with the comment on a pull request checks nothing out."""
+    for name, job in jobs("checks").items():
+        may_write = "write" in job["permissions"].values()
+        assert may_write == (name == "comment")
+        assert may_write != any("checkout" in step.get("uses", "") for step in job["steps"])
+
+
+def stages() -> dict[str, list[tuple[str, str]]]:
+    """Return the instructions of the Containerfile by stage; the last, without a name, is ""."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in (ROOT / "Containerfile").read_text().splitlines():
+        if line and not line.startswith("#"):
+            word, rest = line.split(maxsplit=1)
+            if word == "FROM":
+                base, _, name = rest.partition(" AS ")
+                found[name] = [("FROM", base)]
+            else:
+                found[name].append((word, rest))
+    return found
+
+
+def test_a_container_runs_the_two_commands_of_the_readme() -> None:
+    """The first while it is built, the second when it is run."""
+    steps = stages()["checkout"]
     readme = (ROOT / "README.md").read_text()
     first, second = re.findall(r"^    (python3 -m .*nox -s .*)$", readme, re.MULTILINE)[:2]
-    assert [text for step, text in steps if step == "RUN"] == [first]
-    assert [" ".join(ast.literal_eval(text)) for step, text in steps if step == "CMD"] == [second]
-    # What the README's first command leaves where.
-    (path,) = [text for step, text in steps if step == "ENV"]
-    folder = dict(step for step in steps if step[0] != "RUN")["WORKDIR"]
-    assert path == f'PATH="$PATH:{folder}/.nox/demo/bin"'
+    assert ("RUN", first) in steps
+    assert " ".join(ast.literal_eval(steps[-1][1])) == second
+
+
+def test_the_container_by_default_is_the_wheel_and_a_user_without_rights() -> None:
+    """It has neither a checkout nor what builds one, and compiles kernels as that user."""
+    *_, (name, steps) = stages().items()
+    assert name == ""
+    copied = [rest for word, rest in steps if word == "COPY"]
+    assert copied == ["--from=wheel /dist /dist"]
+    assert not any("nox" in rest or "hatch" in rest for _, rest in steps)
+    as_user = steps[[word for word, _ in steps].index("USER") :]
+    assert as_user[0][1] != "root"
+    assert any(word == "RUN" and "boundmark run" in rest for word, rest in as_user)
+    assert steps[-2:] == [("ENTRYPOINT", '["boundmark"]'), ("CMD", '["--help"]')]
 
 
 def test_what_a_checkout_makes_stays_out_of_the_container() -> None:
-    """Environments of another machine do not run there."""
-    left = (ROOT / ".dockerignore").read_text().split()
-    assert {".nox", ".venv", "build", "dist", "results"} <= {*left}
+    """Whatever git ignores; environments of another machine do not run there."""
+    left = {line.removeprefix("**/") for line in (ROOT / ".dockerignore").read_text().split()}
+    ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text().split()}
+    assert ignored | {".git"} <= left
