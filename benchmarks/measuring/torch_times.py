@@ -6,6 +6,8 @@ captured, since it waits for a result or copies from the host, falls back to eve
 that Python launches, and a remark says so.
 """
 
+import ctypes
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -158,12 +160,33 @@ def threads_of(count: int) -> Iterator[None]:
     """Let torch compute with a number of threads for a while."""
     import torch
 
+    _keep_freed_memory()
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+# Of glibc's mallopt, from malloc.h.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Let glibc keep the memory of freed tensors, as allocators made for inference do.
+
+    By default it gives tensors of some megabytes back, or not, depending on what was freed before;
+    their pages are then touched anew. The first of two stages of mobilenet-v2 took 14 to 27 ms that
+    way, in one process, and 8 to 11 ms when memory is kept.
+    """
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        for threshold in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
+            libc.mallopt(threshold, 2**30)
 
 
 def _call_times(

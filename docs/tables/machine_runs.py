@@ -36,8 +36,14 @@ COSTS = ("even work", "roofline", "calibrated", "measured", "tuned")
 # Of all partitions in turn, since a machine's clock changes within minutes, and runs in each.
 TURNS, RUNS = 5, 10
 
-# A user has these costs who does not say what the machine is.
-BASE = "nvidia-h100"
+# Costs on a device that is no GPU of the list are those of its kind.
+BASES = {"cpu": "x86-core", "cuda": "nvidia-h100"}
+
+# Nobody has fitted efficiencies to other machines.
+CALIBRATED = "nvidia-h100"
+
+# Of `tune`: rounds end before, where none is expected to bring anything.
+MOST_ROUNDS = 8
 
 
 def models() -> Mapping[str, Callable[[], tuple[Any, Any]]]:
@@ -81,10 +87,10 @@ def exported(name: str, make: Callable[[], tuple[Any, Any]], folder: Path) -> Pa
     return path
 
 
-def solved(path: Path, k: int, costs: str, *methods: str) -> tuple[np.ndarray, int]:
+def solved(path: Path, base: str, k: int, costs: str, *methods: str) -> tuple[np.ndarray, int]:
     """Return the best stages on some costs, shape (n,), and the ticks of the slowest one."""
     found = boundmark.solve(
-        boundmark.load(path, device=BASE), "pipeline", k=k, costs=costs, methods=methods,
+        boundmark.load(path, device=base), "pipeline", k=k, costs=costs, methods=methods,
         quiet=True, library=False,
     )  # fmt: skip
     return found.solution["stage"].to_numpy(), found.cost
@@ -105,19 +111,20 @@ def rows(path: Path, sizes: list[int], settings: TorchSettings) -> Iterator[dict
     """Yield a row for each number of stages and partition of a model."""
     times = path.with_suffix(".times.json")
     on = {"torch_device": settings.device, "compiled": settings.is_compiled}
-    boundmark.profile(path, base=BASE, repeats=RUNS, **on).save(times)
+    base = BASES[settings.device]
+    boundmark.profile(path, base=base, repeats=RUNS, **on).save(times)
     program = runnable(path, device=settings.device)
     for k in sizes:
         found = {
-            "even work": solved(path, k, "roofline", "balanced-work"),
-            "roofline": solved(path, k, "roofline"),
-            "calibrated": solved(path, k, "calibrated"),
-            "measured": solved(path, k, str(times)),
+            "even work": solved(path, base, k, "roofline", "balanced-work"),
+            "roofline": solved(path, base, k, "roofline"),
+            "calibrated": solved(path, CALIBRATED, k, "calibrated"),
+            "measured": solved(path, base, k, str(times)),
         }
-        tuned = boundmark.tune(path, k, device=BASE, repeats=RUNS, **on)
+        tuned = boundmark.tune(path, k, rounds=MOST_ROUNDS, device=base, repeats=RUNS, **on)
         best = tuned.best
         found["tuned"] = best.stages, max(best.real)
-        made = choose(load(path, device=BASE), {"k": k}, "pipeline", are_texts=False)
+        made = choose(load(path, device=base), {"k": k}, "pipeline", are_texts=False)
         graph = made.make(made.given).graph
         real: dict[str, list[int]] = {name: [] for name in found}
         for _ in range(TURNS):

@@ -8,7 +8,7 @@ partition is expected to be no faster than the best that has run.
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -18,6 +18,7 @@ import numpy as np
 
 from boundmark.benchmarks.api import solve
 from boundmark.benchmarks.arguments import check_flags, path_of
+from boundmark.benchmarks.measuring import torch_execution
 from boundmark.benchmarks.measuring.operator_times import check_suffix
 from boundmark.benchmarks.measuring.pipeline import stage_times, torch_stages
 from boundmark.benchmarks.measuring.pipeline.stage_files import (
@@ -29,7 +30,6 @@ from boundmark.benchmarks.measuring.pipeline.stage_files import (
 from boundmark.benchmarks.measuring.pipeline.stage_times import MeasurementSettings
 from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
 from boundmark.benchmarks.measuring.pipeline.tuned_costs import StageObservation, tuned_work
-from boundmark.benchmarks.measuring.torch_execution import runnable
 from boundmark.benchmarks.running.environment import cpu_name
 from boundmark.benchmarks.running.settings import LONGEST_SECONDS, bounded_integer, positive_number
 from boundmark.benchmarks.solving.model import choose, load
@@ -53,6 +53,10 @@ if TYPE_CHECKING:
 # How often partitions that may both be the best run again.
 MOST_TURNS = 3
 
+# Stages that run on a processor begin with the costs of one of its cores: on a GPU's, for which
+# nearly all small operators take a launch, mobilenet-v2 needs four rounds instead of two.
+ONE_CORE = "x86-core"
+
 # Runs the stages of a partition, shape (n,): nanoseconds of each run, for each of the k stages.
 RunStages: TypeAlias = Callable[[IntArray], Sequence[Sequence[int]]]
 
@@ -68,7 +72,8 @@ class TuningRound:
     stages
         The stage of each operator, shape (n,), numbered as data flow.
     predicted, real
-        Nanoseconds of each stage with its transfers, which are predicted in both.
+        Nanoseconds of each stage with its transfers, which are predicted in both; real ones are
+        those of the first round's machine, whose speed may change while partitions run.
     error
         Standard error of the slowest stage's time, as a part of it.
     bound
@@ -208,6 +213,8 @@ def tune(
     bounded_integer("rounds", rounds, 0, 100)
     positive_number("seconds", seconds, LONGEST_SECONDS)
     path = path_of("net", net, "file")
+    if device is None and costs is None and not _is_on_gpu(path, torch_device):
+        device = ONE_CORE
     given = {"k": k} if costs is None else {"k": k, "costs": costs}
     choice = choose(load(path, device=device, dims=dims), given, "pipeline", are_texts=False)
     source = choice.named(choice.make(choice.given))
@@ -284,28 +291,44 @@ class _Loop:
             if self.ran and predicted.max() >= min(max(one.real) for one in self.ran):
                 self.ended = "the next partition is expected to be no faster than the best so far"
                 return
-            runs = self._timed(stages)
-            self._runs.append(runs)
-            self.ran.append(self._round(number, stages, tuple(predicted.tolist()), bound, runs))
+            change = self._run_again([self._best()]) if self.ran else 1.0
+            self._runs.append(_times(self._timed(stages), change))
+            self.ran.append(
+                self._round(number, stages, tuple(predicted.tolist()), bound, self._runs[-1])
+            )
             yield self.ran[-1]
 
     def settle(self) -> None:
         """Run the partitions again, in turns, that may be the best by the errors of their times."""
         for _ in range(MOST_TURNS):
-            best = min(self.ran, key=lambda one: max(one.real))
+            best = self.ran[self._best()]
             least = max(best.real) * (1 + best.error)
             close = [
                 at for at, one in enumerate(self.ran) if max(one.real) * (1 - one.error) <= least
             ]
             if len(close) < 2:
                 return
-            for at in close:
-                one = self.ran[at]
-                for runs, more in zip(self._runs[at], self._timed(one.stages), strict=True):
-                    runs += more
-                self.ran[at] = self._round(
-                    one.number, one.stages, one.predicted, one.bound, self._runs[at]
-                )
+            self._run_again(close)
+
+    def _best(self) -> int:
+        return min(range(len(self.ran)), key=lambda at: max(self.ran[at].real))
+
+    def _run_again(self, rounds: Sequence[int]) -> float:
+        """Run partitions again, and return how much faster the machine was when they ran first.
+
+        A shared processor's speed changes by a quarter within minutes, more than partitions differ
+        by; so all times are made those of the first round.
+        """
+        fresh = [self._timed(self.ran[at].stages) for at in rounds]
+        change = _total(self._runs[at] for at in rounds) / max(1.0, _total(fresh))
+        for at, more in zip(rounds, fresh, strict=True):
+            one = self.ran[at]
+            for runs, times in zip(self._runs[at], _times(more, change), strict=True):
+                runs += times
+            self.ran[at] = self._round(
+                one.number, one.stages, one.predicted, one.bound, self._runs[at]
+            )
+        return change
 
     def _timed(self, stages: IntArray) -> list[list[int]]:
         """Run stages, and return their times; none of those without operators."""
@@ -331,6 +354,16 @@ def _base(device: str) -> str:
     """Return the device whose link and memory go with the times: that of the first costs."""
     name = device.split("+")[0]
     return name if name in shipped().devices else default_device().name
+
+
+def _total(partitions: Iterable[Sequence[Sequence[int]]]) -> float:
+    """Return the sum of all stages' medians."""
+    return float(sum(median(one) for stages in partitions for one in stages if one))
+
+
+def _times(stages: Sequence[Sequence[int]], change: float) -> list[list[int]]:
+    """Return the times of runs as on a machine that is so much slower."""
+    return [[round(change * one) for one in runs] for runs in stages]
 
 
 def standard_error(runs: Sequence[int]) -> float:
@@ -360,6 +393,13 @@ def _solved(instance: PipelineInstance, work: IntArray, seconds: float) -> tuple
     found = Partition.from_json(answer.record.solution or {})
     ordered = in_pipeline_order(PipelineInstance(graph, instance.k), found)
     return ordered.stages, answer.bound or 0
+
+
+def _is_on_gpu(path: Path, torch_device: str | None) -> bool:
+    """Return whether the stages of a file run on a GPU."""
+    if path.suffix.lower() != ".pt2":
+        return False
+    return (torch_device or torch_execution.default_device()) != "cpu"
 
 
 def _runner(
@@ -403,7 +443,7 @@ def _runner(
 
 
 def _torch_runner(path: Path, settings: TorchSettings) -> tuple[RunStages, str]:
-    program = runnable(path, device=settings.device)
+    program = torch_execution.runnable(path, device=settings.device)
     import torch
 
     def run(stages: IntArray) -> Sequence[Sequence[int]]:

@@ -1,5 +1,7 @@
 """Which calls an operator's time is that of, and that the times are a device."""
 
+import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +256,20 @@ def test_threads_are_those_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(torch_times, "tried", watched)
     measure(runnable(Shapes(), (torch.ones(3, 4),), "cpu"), 1, 3)
     assert seen == {3}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator of Linux is meant")
+def test_memory_is_touched_once() -> None:
+    """Tensors that were freed leave their memory to others; new pages would take time."""
+    given = torch.zeros(2**20)
+
+    def faults(runs: int) -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(runs):
+            torch.relu(torch.relu(given))
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    with torch_times.threads_of(1):
+        faults(3)
+        pages = given.nbytes // resource.getpagesize()
+        assert faults(20) < pages

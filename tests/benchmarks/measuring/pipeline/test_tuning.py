@@ -59,7 +59,7 @@ def stages_take(times: np.ndarray, fails_after: int = 100) -> Callable[..., tupl
 def test_it_gets_to_the_optimum(monkeypatch: pytest.MonkeyPatch, true_times: np.ndarray) -> None:
     """Where stages take the sum of their operators, a few rounds are within 2 % of it."""
     monkeypatch.setattr(tuning, "_runner", stages_take(true_times))
-    found = tune(SQUEEZENET, K, rounds=6, seconds=5)
+    found = tune(SQUEEZENET, K, rounds=6, seconds=5, device="nvidia-h100")
     choice = choose(load(SQUEEZENET), {"k": K}, "pipeline", are_texts=False)
     instance = choice.make(choice.given)
     assert isinstance(instance, PipelineInstance)
