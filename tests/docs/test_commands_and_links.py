@@ -99,13 +99,15 @@ def options(command: click.Command) -> set[str]:
 
 
 def test_options_in_sentences_exist() -> None:
-    """What begins with dashes in a sentence is an option of some command, or of Megatron-LM."""
-    megatron = re.compile("--(pipeline-model-parallel|decoder-first-pipeline|num-layers-per)-")
+    """What begins with dashes in a sentence is an option of some command, or of a tool."""
+    tools = re.compile(
+        "--((pipeline-model-parallel|decoder-first-pipeline|num-layers-per)-|[pt]p-size)"
+    )
     named = {
         (page.name, option)
         for page in PAGES
         for option in re.findall("`(--[a-z][a-z-]*)", BLOCK.sub("", page.read_text()))
-        if not megatron.match(option)
+        if not tools.match(option)
     }
     known = options(main) | {"--help"}
     assert len(named) > 50
