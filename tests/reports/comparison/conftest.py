@@ -17,12 +17,6 @@ Stored = Callable[[str, list[Row]], Path]
 Compared = Callable[..., Comparison]
 
 
-@pytest.fixture(autouse=True)
-def _not_synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let folders be written without waiting for the disk: no test here is about crashes."""
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 @pytest.fixture
 def run_rows(make_row: Any) -> list[Row]:
     """Return a run: instances a and b, a heuristic with two seeds, and a bound."""

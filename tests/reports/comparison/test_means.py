@@ -24,32 +24,38 @@ from boundmark.reports.stored.store import ResultStore
 INSTANCES = 8
 
 
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, RecordedRun]:
+    """Keep the run that all others are made of."""
+    return {}
+
+
 @pytest.fixture
-def run_of(stored: Any, make_row: Any, tmp_path: Any) -> Any:
-    """Return the function that stores runs of one method on eight instances, repeated or not.
+def run_of(recorded: dict[str, RecordedRun], stored: Any, make_row: Any, tmp_path: Any) -> Any:
+    """Return the function that makes baselines of one method on eight instances, repeated or not.
 
     Each factor is a repeat, whose costs are so many times those of the first.
     """
+    if not recorded:
+        costs = {f"i{at}": 1000 + 100 * at for at in range(INSTANCES)}
+        rows = [make_row(name, instance=name, objective=cost) for name, cost in costs.items()]
+        recorded["run"] = read_run(stored("run", rows))
+    run = recorded["run"]
 
-    def run(name: str, *factors: float, machine: float | None = None, **values: Any) -> RecordedRun:
+    def make(
+        name: str, *factors: float, machine: float | None = None, **values: Any
+    ) -> RecordedRun:
+        seconds = () if machine is None else (0.1 * machine, 0.1 * machine, 9.0 * machine)
         runs = []
         for number, factor in enumerate(factors):
-            rows = [
-                make_row(
-                    str(at), instance=f"i{at}", objective=round(factor * (1000 + 100 * at)),
-                    **{"started_at": pd.Timestamp(2026, 1, 1 + number, tz="UTC"), **values},
-                )
-                for at in range(INSTANCES)
-            ]  # fmt: skip
-            folder = stored(f"{name}-{number}", rows)
-            if machine is not None:
-                seconds = [0.1 * machine, 0.1 * machine, 9.0 * machine]
-                write_reference_seconds(ResultStore.open(folder), seconds)
-            runs.append(read_run(folder))
+            values["objective"] = (factor * run.tasks["objective"]).round().astype("Int64")
+            values["started_at"] = pd.Timestamp(2026, 1, 1 + number, tz="UTC")
+            rows = run.tasks.assign(**values)
+            runs.append(replace(run, tasks=rows, repeats=rows, reference_seconds=seconds))
         keep_as_baseline(runs, tmp_path / f"{name}.parquet")
         return read_run(tmp_path / f"{name}.parquet")
 
-    return run
+    return make
 
 
 # A tenth of a second of ten, and all ten.

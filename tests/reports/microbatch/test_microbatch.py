@@ -223,8 +223,12 @@ def test_a_chain_of_two_by_hand() -> None:
 # Alone and beside other problems.
 
 
-def test_everything_is_there(store: ResultStore) -> None:
-    """Sections, marks of failures, drawings and their data; nothing by k."""
+@pytest.mark.usefixtures("undrawn")
+def test_everything_is_there(store: ResultStore, add: Any) -> None:
+    """Sections, marks of failures, drawings and their data; nothing by k.
+
+    Without schedules, there is a report as well, and drawings of the earlier one go.
+    """
     paths = {str(path.relative_to(store.directory)) for path in write_report(store.directory)}
     text = (store.directory / "report.md").read_text().replace("\\", "")
     for title in ("Instances", "Bubble rates", "Methods", "Search time", "Schedules"):
@@ -242,6 +246,14 @@ def test_everything_is_there(store: ResultStore) -> None:
     assert len(gantts) == 2 * 2
     rows = pd.read_parquet(store.directory / "tables" / "microbatch" / "schedules.parquet")
     assert len(rows) == 12
+    for path in (store.directory / "results").iterdir():
+        path.unlink()
+    add(store, "e", status="error", status_detail="no luck")
+    write_report(store.directory)
+    assert not list((store.directory / "plots").rglob("schedule_*"))
+    text = (store.directory / "report.md").read_text()
+    assert "no luck" in text
+    assert "## Schedules" not in text
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -263,21 +275,6 @@ def test_problems_do_not_mix(store: ResultStore, synthetic: Any) -> None:
     assert "modulo" not in set(by_k["method"])
     assert "- pipeline: " in text
     assert "- microbatch: " in text
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_folder_without_schedules_has_a_report(store: ResultStore, add: Any) -> None:
-    """Drawings of an earlier report go."""
-    write_report(store.directory)
-    assert list((store.directory / "plots").rglob("schedule_*"))
-    for path in (store.directory / "results").iterdir():
-        path.unlink()
-    add(store, "e", status="error", status_detail="no luck")
-    write_report(store.directory)
-    assert not list((store.directory / "plots").rglob("schedule_*"))
-    text = (store.directory / "report.md").read_text()
-    assert "no luck" in text
-    assert "## Schedules" not in text
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -59,10 +59,7 @@ def test_methods_on_equal_terms_come_first(answer: Any) -> None:
     assert (few[0].text, few[gap].text, few[above].text) == ("few", "10.0", "50.0")
     assert not few[gap].best
     assert "not ok" not in heads
-
-
-def test_the_picture_comes_first(answer: Any) -> None:
-    """With a dot for each instance of the methods on equal terms."""
+    # The picture comes first, with a dot for each instance of the methods on equal terms.
     assert answer.is_headline
     plot = answer.plots[0]
     assert plot.name == "pipeline/gap_by_method"
