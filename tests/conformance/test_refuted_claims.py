@@ -54,6 +54,7 @@ def test_solve_leaves_it_out(boundmark: Boundmark, tmp_path: Path, problem: str)
     )
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_runs_and_reports_list_it(boundmark: Boundmark, tmp_path: Path, problem: str) -> None:
     """At the end of the run, on the page and in a table."""
     suite, out = tmp_path / "suite.toml", tmp_path / "out"

@@ -12,6 +12,8 @@ from boundmark.reports.folder_results import read_folder
 from boundmark.reports.report import write_report
 from boundmark.reports.stored.store import ResultStore
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 METHODS: tuple[tuple[str, str, dict[str, int]], ...] = (
     ("greedy", "heuristic", {"objective": 12}),
     ("search", "heuristic", {"objective": 10}),
@@ -79,7 +81,6 @@ def test_integers(store: ResultStore, make_row: Any) -> None:
     assert written >= {f"plots/unheard-of/{name}.svg" for name in plots}
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_no_parameters(store: ResultStore, make_row: Any) -> None:
     """All instances are one group."""
     add(store, make_row, "unheard-of", "a")
@@ -93,7 +94,6 @@ def test_no_parameters(store: ResultStore, make_row: Any) -> None:
     assert "nan" not in text.lower()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_some_instances_lack_the_parameter(store: ResultStore, make_row: Any) -> None:
     """They are in no table by it, and the reader is told."""
     add(store, make_row, "unheard-of", "a", devices=2)
@@ -105,7 +105,6 @@ def test_some_instances_lack_the_parameter(store: ResultStore, make_row: Any) ->
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
 def test_problems_with_any_name(store: ResultStore, make_row: Any) -> None:
     """Their files stay in the folder, and do not meet those of others."""
     for problem in ("../../up", "a b", "a/b", "certified"):

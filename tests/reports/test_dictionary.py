@@ -60,6 +60,7 @@ def test_every_column_says_what_it_is(schemas: dict[str, pa.Schema]) -> None:
     assert schemas["certified"].field("objective").metadata[b"unit"] == b"ticks"
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("problem", sorted(problems()))
 def test_every_column_of_every_problem_is_known(
     tmp_path: Path, make_row: Any, problem: str

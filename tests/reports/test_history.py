@@ -12,6 +12,8 @@ from boundmark.reports.history import BEST, read_history
 from boundmark.reports.report import ReportOptions, write_report
 from boundmark.reports.stored.store import ResultStore
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 LATER = pd.Timestamp("2026-01-03T03:04:05Z").to_pydatetime()
 
 
@@ -26,7 +28,6 @@ def night(folder: Path, make_row: Any, *, cost: int, **values: Any) -> Path:
     return folder
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_numbers_are_those_of_the_runs(tmp_path: Path, make_row: Any) -> None:
     """Gaps of 20 % and 50 %: of the method, of the best, and of the bound; each run once."""
     path = tmp_path / "history.parquet"
@@ -63,7 +64,6 @@ def test_the_page_shows_runs_and_curves(tmp_path: Path, make_row: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
 def test_other_suites_are_on_no_common_curve(tmp_path: Path, make_row: Any) -> None:
     """Their numbers mean something else; the table has them all the same."""
     path = tmp_path / "history.parquet"
@@ -76,7 +76,6 @@ def test_other_suites_are_on_no_common_curve(tmp_path: Path, make_row: Any) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
 def test_without_a_history_there_is_no_section(tmp_path: Path, make_row: Any) -> None:
     """Nothing is said of other runs."""
     folder = night(tmp_path / "a", make_row, cost=12)
@@ -84,7 +83,6 @@ def test_without_a_history_there_is_no_section(tmp_path: Path, make_row: Any) ->
     assert "Trends" not in (folder / "report.md").read_text()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_other_files_are_refused(tmp_path: Path, make_row: Any) -> None:
     """A table of something else is never overwritten."""
     path = tmp_path / "table.parquet"
