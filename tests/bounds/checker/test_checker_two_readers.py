@@ -57,8 +57,13 @@ def by_checker(document: Document) -> str | None:
     except checker.CheckFailed:
         raise
     except checker.Rejected as error:
-        return str(error)
-    return None
+        reason = str(error)
+    else:
+        return None
+    # A sentence, of a line.
+    assert len(reason.split()) > 3
+    assert reason.isprintable()
+    return reason
 
 
 def by_package(problem: str, document: Document) -> str | None:
