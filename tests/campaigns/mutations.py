@@ -1,7 +1,5 @@
 """Damages certificates of every kind many times over, and compares what is accepted with optima.
 
-Half as long again, it forges, damages and transplants certificates and schedules of random layouts.
-
     python tests/campaigns/mutations.py --minutes 10 --seed 1
 
 Prints a row per kind; exit code 1 means that something false was accepted, or that the checker
@@ -14,7 +12,6 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-import random_layouts
 from certified import NAMES, PROBLEMS
 from random_mutations import WRONG, run, table
 
@@ -28,8 +25,6 @@ def main() -> int:
     given = parser.parse_args()
     names = [name for name in NAMES if given.problem in (None, name[0])]
     counts = run(names, random.Random(given.seed), 60 * given.minutes)
-    if given.problem in (None, random_layouts.PROBLEM):
-        counts += random_layouts.run(random.Random(given.seed), 30 * given.minutes)
     print("\n".join(table(counts)))
     return 1 if any(outcome in WRONG for _, _, outcome in counts) else 0
 

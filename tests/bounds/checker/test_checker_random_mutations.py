@@ -2,13 +2,11 @@ import random
 from typing import Any
 
 import pytest
-import random_layouts
 import random_mutations
 from certified import NAMES
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker import registry
-from boundmark.bounds.checker.microbatch import schedule
 from boundmark.bounds.checker.pipeline import flows
 
 
@@ -22,36 +20,6 @@ def test_nothing_false_is_accepted(problem: str) -> None:
     assert not [key for key in counts if key[2] in random_mutations.WRONG]
     assert {key[2] for key in counts} >= {"rejected", "accepted true"}
     assert len(random_mutations.table(counts)) == 2 + len({kind for _, kind, _ in counts})
-
-
-def test_nothing_false_is_accepted_of_random_layouts() -> None:
-    """Certificates and schedules, and all that is done to them; some are right and accepted."""
-    counts = random_layouts.run(random.Random(1), seconds=2)
-    assert not [key for key in counts if key[2] in random_mutations.WRONG]
-    for what in ("as found", "tightened", "mutated", "forged", "transplanted, renamed"):
-        assert sum(n for key, n in counts.items() if (key[0], key[2]) == (what, "accepted true"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("weakened", ["paths", "loads", "memory"])
-def test_a_checker_of_schedules_that_overlooks_something_is_found_out(
-    weakened: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The campaign notices if edges, devices or capacities are not looked at."""
-    objective = schedule.objective
-    changes: dict[str, Any] = {
-        "paths": lambda instance: {"edges": []},
-        "loads": lambda instance: {"duration": [1] * len(instance.duration)},
-        "memory": lambda instance: {"capacity": [99] * len(instance.capacity)},
-    }
-
-    def blind(instance: Any, solution: Any) -> int:
-        return objective(instance._replace(**changes[weakened](instance)), solution)
-
-    problem = registry.PROBLEMS["microbatch"]._replace(objective=blind)
-    monkeypatch.setitem(registry.PROBLEMS, "microbatch", problem)
-    counts = random_layouts.run(random.Random(1), seconds=60, sought="accepted false")
-    assert sum(n for (_, kind, end), n in counts.items() if end == "accepted false")
 
 
 @pytest.mark.slow

@@ -2,12 +2,12 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
-from brute_force_microbatch import BlockText, layout, optimum
+from brute_force_microbatch import BlockText, layout, optimum, steady_states
 from checking import Claims, Solutions, read
-from random_layouts import broken_constraint
 
 from boundmark.bounds.checker.microbatch.instance import Instance
 from boundmark.bounds.checker.microbatch.paths import Paths
@@ -46,12 +46,13 @@ def drawn(seed: int, micro_batches: int | None = None) -> MicrobatchInstance:
 
 
 def solutions(sample: MicrobatchInstance, dice: Random) -> Solutions:
-    """Yield start times of some micro-batches, each block as soon as it may or a little later."""
+    """Yield start times, each block as soon as it may or about then; or what repeats for ever."""
+    if not sample.micro_batches:
+        yield from repeated(sample, dice)
+        return
     blocks, needs = sample.layout.blocks, sample.layout.dag.edge_pairs().tolist()
-    count = sample.micro_batches or 1
-    repetend = {"repetend": None}
     for _ in range(60):
-        starts = [[0] * sample.nodes for _ in range(count)]
+        starts = [[0] * sample.nodes for _ in range(sample.micro_batches)]
         free = [0] * sample.layout.devices
         for row in starts:
             for v in sample.layout.dag.topological_order.tolist():
@@ -63,8 +64,85 @@ def solutions(sample: MicrobatchInstance, dice: Random) -> Solutions:
         end = max(
             start + b.duration for row in starts for start, b in zip(row, blocks, strict=True)
         )
-        is_schedule = sample.micro_batches and not broken_constraint(sample, starts)
-        yield {"starts": starts, **repetend}, end if is_schedule else None
+        is_broken = broken_constraint(sample, starts)
+        yield {"starts": starts, "repetend": None}, None if is_broken else end
+
+
+def repeated(sample: MicrobatchInstance, dice: Random) -> Solutions:
+    """Yield steady states that are cut off at both ends, and all that with something earlier."""
+    period = max(sample.layout.loads) + dice.choice([0, 0, 0, 1, 2])
+    for sigma in itertools.islice(steady_states(sample, period), 0, 40, 7):
+        stages = [start // period for start in sigma]
+        count = max(stages) + 1 + dice.choice([0, 0, 1])
+        for change in ("", "start", "block", "later", "period", "member", "start", "later"):
+            now, members = period, [max(stages) - stage for stage in stages]
+            starts = [[start + number * period for start in sigma] for number in range(count)]
+            row, block = dice.randrange(count), dice.randrange(len(sigma))
+            if change == "period":
+                now -= 1
+            elif change == "member":
+                members[block] += dice.choice([-1, 1])
+            elif change == "start":
+                starts[row][block] = max(0, starts[row][block] - dice.randint(1, 3))
+            elif change == "block":
+                for one in starts:
+                    one[block] = max(0, one[block] - 1)
+            elif change == "later":
+                moment = starts[row][block]
+                starts = [[max(0, s - (s >= moment)) for s in one] for one in starts]
+            repetend = {"period": now, "members": members}
+            is_one = now and 0 <= min(members) <= max(members) < count
+            is_one = is_one and not any(
+                broken_constraint(sample, g) for g in grown(starts, now, members)
+            )
+            yield {"starts": starts, "repetend": repetend}, now if is_one else None
+
+
+def grown(starts: list[list[int]], period: int, members: list[int]) -> Iterator[list[list[int]]]:
+    """Yield the starts for all numbers of micro-batches that matter, and many more.
+
+    One micro-batch more is one repetition more: what comes after the repetend's members is a
+    period later, and about the micro-batch after.
+    """
+    yield starts
+    least = len(starts)
+    for count in range(least + 1, least + 2 * (max(map(max, starts)) // period + 8)):
+        before = starts
+        starts = [
+            [
+                before[number][block]
+                if number <= member
+                else before[number - 1][block] + period
+                for block, member in enumerate(members)
+            ]
+            for number in range(count)
+        ]  # fmt: skip
+        yield starts
+
+
+def broken_constraint(instance: MicrobatchInstance, starts: list[list[int]]) -> str:
+    """Return which constraint some micro-batches break, tick by tick; empty if none."""
+    blocks, dag = instance.layout.blocks, instance.layout.dag
+    for row in starts:
+        for u, v in dag.edge_pairs().tolist():
+            if row[u] + blocks[u].duration > row[v]:
+                return "a block does not wait"
+    for device, capacity in enumerate(instance.capacity):
+        busy: set[int] = set()
+        changes: Counter[int] = Counter()
+        for row, (block, what) in itertools.product(starts, enumerate(blocks)):
+            if device not in what.devices:
+                continue
+            ticks = range(row[block], row[block] + what.duration)
+            if row[block] < 0 or not busy.isdisjoint(ticks):
+                return "two blocks at once"
+            busy.update(ticks)
+            changes[row[block]] += what.memory
+        if any(
+            held > capacity for held in itertools.accumulate(changes[at] for at in sorted(changes))
+        ):
+            return "too much memory"
+    return ""
 
 
 def claims(sample: MicrobatchInstance, dice: Random) -> Claims:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from brute_force_microbatch import layout, steady_states, v_shape
 from checking import cost_or_reason
-from random_layouts import broken_constraint
+from definitions.microbatch import broken_constraint
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.microbatch.schedule import expanded
