@@ -1,10 +1,16 @@
+from functools import cache
+
 import pytest
 
-from boundmark.datasets.onnx_light import DATASET, FILES, load
+from boundmark.datasets import onnx_light
+from boundmark.datasets.onnx_light import DATASET, FILES
 from boundmark.problems.devices import default_device
 from boundmark.problems.errors import UnknownNameError
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph
+
+# Each is read once: graphs cannot change.
+load = cache(onnx_light.load)
 
 # Open Model Zoo (openvinotoolkit/open_model_zoo, models/public/index.md and the models' pages)
 # lists the same models; it counts two operations a multiply-add, as we do. What the files differ
@@ -160,49 +166,6 @@ def test_parameters_agree_with_published_counts(member):
     assert load(member).param_bytes.sum() / 4e6 == pytest.approx(published, rel=tolerance)
 
 
-@pytest.mark.parametrize(
-    ("member", "convolutions", "dense"),
-    [
-        (
-            # Output side, output channels, input channels of a group, kernel side.
-            "alexnet",
-            [
-                (54, 96, 3, 11),
-                (26, 256, 48, 5),
-                (12, 384, 256, 3),
-                (12, 384, 192, 3),
-                (12, 256, 192, 3),
-            ],
-            [(9216, 4096), (4096, 4096), (4096, 1000)],
-        ),
-        (
-            "zfnet512",
-            [
-                (109, 96, 3, 7),
-                (25, 256, 96, 5),
-                (12, 512, 256, 3),
-                (12, 512, 512, 3),
-                (12, 512, 512, 3),
-            ],
-            [(18432, 4096), (4096, 1024), (1024, 1000)],
-        ),
-    ],
-)
-def test_layers_agree_with_the_architecture(member, convolutions, dense):
-    """Layer by layer, products and biases are those of the architecture's description."""
-    graph = load(member)
-    expected = [
-        side**2 * channels * (2 * inputs * kernel**2 + 1)
-        for side, channels, inputs, kernel in convolutions
-    ] + [outputs * (2 * inputs + 1) for inputs, outputs in dense]
-    counted = [
-        count
-        for count, op_type in zip(graph.flops.tolist(), graph.op_types, strict=True)
-        if op_type in ("Conv", "Gemm")
-    ]
-    assert counted == expected
-
-
 @pytest.mark.parametrize(("member", "layer"), LAYERS)
 def test_shapes_and_attributes_agree_with_the_architecture(member, layer):
     """Some operator of the model reads and writes these shapes, and is set to these values."""
@@ -241,16 +204,6 @@ def test_instances_keep_their_hashes(member):
     costs = pipeline_graph(load(member), default_device())
     for k in (2, 8):
         assert PipelineInstance(costs, k).sha256 == SHA256[member, k]
-
-
-@pytest.mark.parametrize("member", DATASET.members())
-def test_models_get_positive_costs(member):
-    """On the default device every model has work in every operation that launches a kernel."""
-    graph = load(member)
-    costs = pipeline_graph(graph, default_device())
-    launched = [op_type not in ("Dropout", "Reshape") for op_type in graph.op_types]
-    assert ((costs.work > 0) == launched).all()
-    assert costs.is_cached
 
 
 def test_unknown_models_are_explained():

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from boundmark.datasets.pipeline.cells import DATASET, load, networks
@@ -34,36 +33,16 @@ def test_seeds_draw_costs_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("member", "nodes", "edges", "sha256"),
     [
-        (
-            "inception-v3-1",
-            308,
-            342,
-            "1c3d0a508d2727b497c75eb8d62dc8c0ff70b57d0db3039c71ef8bfa6318d04c",
-        ),
-        (
-            "nasnet-small-1",
-            575,
-            670,
-            "60cc5784841b9917dc905b03ee40d4b8191f31421d5b7f856e5020ff888bbd81",
-        ),
-        (
-            "nasnet-mobile-1",
-            905,
-            1060,
-            "07300dc8964dcbadcce39633a6377432c360f5e4437600b53bd6e250c1551975",
-        ),
-        (
-            "nasnet-large-1",
-            1235,
-            1450,
-            "90b711f3b3d33dd741242dc00ee2d8c29ef8bdfab80c40023f6f657c7dd9e76b",
-        ),
+        ("inception-v3-1", 308, 342, "1c3d0a508d2727b497c75eb8"),
+        ("nasnet-small-1", 575, 670, "60cc5784841b9917dc905b03"),
+        ("nasnet-mobile-1", 905, 1060, "07300dc8964dcbadcce39633"),
+        ("nasnet-large-1", 1235, 1450, "90b711f3b3d33dd741242dc0"),
     ],
 )
 def test_graphs_never_change(member: str, nodes: int, edges: int, sha256: str) -> None:
     """Instances are the same on every machine, in every version: results refer to their hash."""
     instance = PipelineInstance(load(member), 8)
-    assert (instance.nodes, instance.edges, instance.sha256) == (nodes, edges, sha256)
+    assert (instance.nodes, instance.edges, instance.sha256[:24]) == (nodes, edges, sha256)
 
 
 # Millions of multiply-adds and of parameters, from the papers and the published implementations.
@@ -83,19 +62,6 @@ def test_networks_are_as_large_as_published(network: str) -> None:
     parameters = sum(op.param_bytes for op in operators) / 4e6
     assert multiplied == pytest.approx(PUBLISHED[network][0], rel=0.05)
     assert parameters == pytest.approx(PUBLISHED[network][1], rel=0.05)
-
-
-def test_operators_of_one_shape_take_about_as_long() -> None:
-    """Costs differ by a few percent within a type and shape, and by tens of them between such."""
-    operators = networks()["nasnet-small"]
-    work = load("nasnet-small-1").work
-    groups: dict[tuple[str, int, int, int], list[float]] = {}
-    for operator, cost in zip(operators, work.tolist(), strict=True):
-        shape = (operator.op_type, operator.flops, operator.read_bytes, operator.written_bytes)
-        groups.setdefault(shape, []).append(np.log(cost))
-    spreads = [np.std(logs) for logs in groups.values() if len(logs) > 3]
-    assert len(spreads) > 5
-    assert 0.03 < np.mean(spreads) < 0.07
 
 
 @pytest.mark.parametrize(
