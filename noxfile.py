@@ -206,6 +206,28 @@ def torch(session: nox.Session) -> None:
 
 
 @nox.session
+def tools(session: nox.Session) -> None:
+    """Fetch releases of tools that split language models; their own code reads what --as prints.
+
+    Nothing of theirs is installed or built: functions are taken out of wheels and source archives.
+    """
+    install(session, "test", "torch")
+    folder = Path("results", "tools").resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    fetch = ("python", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder))
+    wheels = ("accelerate", "megatron-core", "sglang", "torchtitan", "vllm")
+    session.run(*fetch, "--only-binary", ":all:", *wheels)
+    # Their archives say what they need by running code that wants torch, or a builder.
+    session.install("scikit-build-core", "setuptools", "wheel")
+    sources = ("deepspeed", "llama-cpp-python")
+    session.run(*fetch, "--no-build-isolation", "--no-binary", ",".join(sources), *sources)
+    session.run(
+        "pytest", "-q", "-rA", "tests/behaviour/test_tools_parsers.py", *session.posargs,
+        env={"BOUNDMARK_TOOLS": str(folder)},
+    )  # fmt: skip
+
+
+@nox.session
 def properties(session: nox.Session) -> None:
     """Run all tests with new random examples of their properties, more of them than `tests`."""
     install(session, "test")
