@@ -329,6 +329,45 @@ def tools(rows: pd.DataFrame) -> Frames:
     }
 
 
+# Rules for layers and experts on the host.
+ON_HOST = {
+    "llama-cpp-fit": "llama.cpp's fit",
+    "llama-cpp-cpu-moe": "all experts",
+    "llama-cpp-ngl": "most layers",
+}
+
+
+def hosts(rows: pd.DataFrame, split: Mapping[str, int]) -> pd.DataFrame:
+    """Return how many layers have their experts on the host, its speed, and what rules do."""
+    lines = []
+    given = rows["instance_params"].map(json.loads)
+    rows = rows.assign(context=[one["context"] for one in given])
+    for _, group in rows.sort_values(["instance", "context"]).groupby(
+        "instance_sha256", sort=False
+    ):
+        first, params = group.iloc[0], json.loads(group["instance_params"].iloc[0])
+        bound, costs = group["bound_certified"].max(), group.set_index("method")["objective"]
+        best = group.loc[group["method"] == "layer-choices", "solution_sha256"].iloc[0]
+        bits = params.get("weight_bits", "file's")
+        shape = [first["instance"], params["devices"], str(bits), f"{params['context']:,}"]
+        gaps = [gap_text(costs[method], bound, 1) for method in ON_HOST]
+        speed = f"{1e9 / float(costs['layer-choices']):.1f}"
+        lines.append(
+            [*shape, str(split[best]), speed, gap_text(costs["layer-choices"], bound), *gaps]
+        )
+    head = ["model", "devices", "bits", "context", "N", "tokens a second", "proof"]
+    return pd.DataFrame(lines, columns=[*head, *ON_HOST.values()])
+
+
+def stored_splits(folder: Path, rows: pd.DataFrame) -> dict[str, int]:
+    """Return how many layers each solution of a folder splits."""
+    solutions = ResultStore.open(folder).solutions
+    read = {
+        sha: json.loads((solutions / f"{sha}.json").read_text()) for sha in rows["solution_sha256"]
+    }
+    return {sha: one["configuration"][0] for sha, one in read.items()}
+
+
 def measured() -> pd.DataFrame:
     """Return gaps on measured times of kernels, for what `aiconfigurator-core` covers.
 
@@ -368,6 +407,8 @@ def made(kind: str, folder: Path) -> Frames:
     rows = results_in(folder)
     if kind == "placements":
         return {kind: placements(rows, stored_modules(folder, rows))}
+    if kind == "tools-hosts":
+        return {kind: hosts(rows, stored_splits(folder, rows))}
     if kind in ("zoo", "nasnet"):
         return {kind: models(rows)}
     several = {"random": random_graphs, "held-out": held_out, "defaults": defaults, "tools": tools}

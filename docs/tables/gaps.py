@@ -221,6 +221,7 @@ def how_far() -> Filling:
             "nasnet": whole("nasnet", 1),
             "placements": placement_table(placements),
             "defaults": whole("defaults-by-tool", 1),
+            "hosts": whole("tools-hosts", 2),
             "measured": measured_table(cells),
             "tools' partitions": markdown(TOOL_HEAD, tool_rows(tools)),
             "tools' schedules": schedule_table(read("tools-schedules")),

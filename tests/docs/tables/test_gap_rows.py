@@ -191,3 +191,24 @@ def test_partitions_and_schedules_of_tools() -> None:
     assert found["tools-schedules"].to_numpy().tolist() == [
         ["1F1B", "v", "4", 8, "1 : 2", "33", "30", "10.00 %"]
     ]
+
+
+def test_layers_on_the_host() -> None:
+    """How many layers the optimum splits, tokens a second, and what each rule is above it."""
+    params = {"devices": "3090,cpu", "context": 4096, "weight_bits": 5}
+    rows = pd.DataFrame(
+        [
+            ("net", "1", params, "layer-choices", 20_000_000, 20_000_000, "a"),
+            ("net", "1", params, "llama-cpp-fit", 20_000_000, None, "b"),
+            ("net", "1", params, "llama-cpp-cpu-moe", 25_000_000, None, "c"),
+            ("net", "1", params, "llama-cpp-ngl", None, None, None),
+        ],
+        columns=[
+            "instance", "instance_sha256", "instance_params", "method", "objective",
+            "bound_certified", "solution_sha256",
+        ],
+    )  # fmt: skip
+    rows["instance_params"] = rows["instance_params"].map(json.dumps)
+    assert gap_rows.hosts(rows, {"a": 7, "b": 7, "c": 9}).to_numpy().tolist() == [
+        ["net", "3090,cpu", "5", "4,096", "7", "50.0", "optimal", "optimal", "25.0 %", "none"]
+    ]
