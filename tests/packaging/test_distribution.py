@@ -86,7 +86,8 @@ def test_wheel_by_way_of_an_sdist_is_the_same(wheel: Path, tmp_path: Path) -> No
         archive.extractall(tmp_path / "unpacked", filter="data")
     (source,) = (tmp_path / "unpacked").iterdir()
     assert members(built("wheel", source, tmp_path / "wheel")) == members(wheel)
-    assert (source / "src" / "boundmark" / "problems" / "__init__.py").is_file()
+    package = {str(path.relative_to(source / "src")) for path in source.rglob("src/boundmark/**/*")}
+    assert {name for name in members(wheel) if ".dist-info/" not in name} <= package
 
 
 def test_description_is_the_readme_without_links_that_lead_nowhere(wheel: Path) -> None:
