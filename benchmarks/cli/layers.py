@@ -45,8 +45,8 @@ LABEL_WIDTH = 17
 )  # fmt: skip
 @click.option(
     "--fix", default="", metavar="t=4,p=2",
-    help="Numbers that are given: t devices split layers, p stages, d replicas, b sequences of a "
-    "micro-batch.",
+    help="Numbers that are given: t devices split layers, p stages, d replicas, experts divided "
+    "among e devices, b sequences of a micro-batch.",
 )  # fmt: skip
 @click.option("--at-most", default="", metavar="t=4", help="Limits of these numbers.")
 @click.option("--weight-bits", type=click.IntRange(min=0), default=0, metavar="BITS",
@@ -61,6 +61,15 @@ LABEL_WIDTH = 17
     "--overhead", default="0", metavar="TIME",
     help="What an engine adds to each step of a stage, such as 2ms.",
 )  # fmt: skip
+@click.option(
+    "--recompute", default="any", show_default=True, metavar="none|full|any",
+    help="Whether training keeps no more of each layer than its input, and runs it again.",
+)  # fmt: skip
+@click.option("--overlap", is_flag=True,
+    help="Gradients of replicas are summed up while others are computed, and take no time.",
+)  # fmt: skip
+@click.option("--shard-optimizer", is_flag=True,
+    help="Replicas divide the states of the optimiser among them.")  # fmt: skip
 @click.option(
     "--explain", metavar="t=8,d=2",
     help="Print where the time and memory of this configuration go; of the best by default.",
@@ -183,8 +192,13 @@ def _print_rows(found: "PlanAnswer", top: int) -> None:
     from boundmark.reports.text import integer
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("TP", "PP", "DP", "micro-batches", "of", "tokens/s", "gap"):
+    has_experts = any(row.name[2] > 1 for row in found.found.rows)
+    is_training = found.question.wish.goal == "training"
+    columns = ["TP", "PP", "DP", *["EP"] * has_experts, "micro-batches", "of", "tokens/s", "gap"]
+    for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
+    if is_training:
+        table.add_column("recompute")
     table.add_column("why not")
     rows = found.found.rows
     for row in rows[:top]:
@@ -192,9 +206,10 @@ def _print_rows(found: "PlanAnswer", top: int) -> None:
         rate = integer(found.question.rate(row.cost)) if row.cost is not None else ""
         slower = f"{row.cost / best - 1:.1%} slower" if row.cost is not None else found.reason(row)
         table.add_row(
-            str(one["t"]), str(one["p"] or "?"), str(one["d"]), integer(one["m"]),
-            integer(one["b"]), rate,
+            str(one["t"]), str(one["p"] or "?"), str(one["d"]), *[str(one["e"])] * has_experts,
+            integer(one["m"]), integer(one["b"]), rate,
             "" if row.cost is None or not row.bound else f"{row.cost / row.bound - 1:.1%}",
+            *[("none", "full")[one["r"]]] * is_training,
             "" if row.cost == best else slower,
         )  # fmt: skip
     print_table(table)
@@ -220,13 +235,14 @@ def _print_parts(found: "PlanAnswer", explain: str | None) -> None:
     click.echo(f"\nstages of {words_of(found.question, chosen)}, times of a micro-batch in ns:")
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("devices", no_wrap=True)
-    for column in ("layers", "computing", "all-reduces", "sending", "overhead", "weights",
-                   "in flight", "full"):  # fmt: skip
+    for column in ("layers", "computing", "all-reduces", "all-to-all", "sending", "overhead",
+                   "weights", "in flight", "full"):  # fmt: skip
         table.add_column(column, justify="right", no_wrap=True)
     for part in stages:
         table.add_row(
             part.devices, str(part.layers), integer(part.computing), integer(part.reducing),
-            integer(part.sending), integer(part.overhead), size(part.weights), size(part.cache),
+            integer(part.exchanging), integer(part.sending), integer(part.overhead),
+            size(part.weights), size(part.cache),
             f"{(part.weights + part.cache) / max(1, part.capacity):.0%}",
         )  # fmt: skip
     print_table(table)

@@ -42,6 +42,7 @@ CHOICES = {
     "t": "devices that split layers (tensor parallelism)",
     "p": "stages (pipeline parallelism)",
     "d": "replicas (data parallelism)",
+    "e": "devices that experts are divided among (expert parallelism)",
     "b": "sequences of a micro-batch",
 }
 
@@ -92,7 +93,10 @@ class PlanAnswer:
 
     @property
     def configuration(self) -> dict[str, int] | None:
-        """The best one: `t`, `p`, `d`, `m` and `b`, as `CHOICES` says; m micro-batches."""
+        """The best one: `t`, `p`, `d`, `e` and `b`, as `CHOICES` says, m micro-batches, and `r`.
+
+        The last is 1 if layers run again in training.
+        """
         return None if self.found.best is None else numbers(self.found.best)
 
     @property
@@ -150,7 +154,7 @@ class PlanAnswer:
 
     def row(self, given: str) -> Row:
         """Return the best configuration with some numbers, such as ``"t=8,d=2"``."""
-        wanted = read_numbers("configuration", given, (*CHOICES, "m"))
+        wanted = read_numbers("configuration", given, (*CHOICES, "m", "r"))
         for row in self.found.rows:
             if wanted.items() <= numbers(row).items():
                 return row
@@ -240,6 +244,9 @@ def plan(
     cache_bits: int = 0,
     memory_percent: int = 90,
     overhead: str | float = 0.0,
+    recompute: str = "any",
+    overlap: bool = False,
+    shard_optimizer: bool = False,
     seconds: float = 60.0,
     wanted: int = 10,
     quiet: bool = False,
@@ -263,11 +270,19 @@ def plan(
     tpot
         The longest time between two tokens of a sequence, in seconds or as ``"30ms"``.
     fix, at_most
-        Numbers of `t`, `p`, `d` and `b` that are given, or limits of them: ``"t=4,p=2"`` or a dict.
+        Numbers of `t`, `p`, `d`, `e` and `b` that are given, or limits of them: ``"t=4,p=2"`` or a
+        dict.
     weight_bits, cache_bits, memory_percent
         As of problem `layers`.
     overhead
         What an engine adds to each step of a stage, in seconds or as ``"2ms"``.
+    recompute
+        Whether training keeps no more of each layer than its input, and runs it again: ``"none"``,
+        ``"full"`` or, as is best, ``"any"``.
+    overlap
+        Whether the gradients of replicas are summed up while others are computed.
+    shard_optimizer
+        Whether replicas divide the states of the optimiser among them.
     seconds
         Wall time of the search.
     wanted
@@ -285,9 +300,9 @@ def plan(
     >>> import boundmark
     >>> found = boundmark.plan("language-models/llama-3-8b", "4xA10", sequences=16, quiet=True)
     >>> found.configuration, found.is_optimal
-    ({'t': 4, 'p': 1, 'd': 1, 'm': 1, 'b': 16}, True)
+    ({'t': 4, 'p': 1, 'd': 1, 'e': 1, 'm': 1, 'b': 16, 'r': 0}, True)
     """
-    check_flags(quiet=quiet)
+    check_flags(quiet=quiet, overlap=overlap, shard_optimizer=shard_optimizer)
     loaded = load(model)
     if not isinstance(loaded.source, LayerModel):
         raise InvalidInputError(
@@ -305,6 +320,9 @@ def plan(
         _count("cache_bits", cache_bits, 0),
         _count("memory_percent", memory_percent, 1),
         read_seconds("overhead", overhead),
+        recompute,
+        overlap,
+        shard_optimizer,
         fixed,
         {**limits, **fixed},
     )
@@ -326,23 +344,24 @@ def plan(
 
 def numbers(row: Row) -> dict[str, int]:
     """Return a configuration's numbers; p is that of the stages that are used, if it is known."""
-    t, d, m, b = row.name
-    return {"t": t, "p": len(set(row.devices)) or 0, "d": d, "m": m, "b": b}
+    t, d, e, m, b, r = row.name
+    p = len(set(row.devices))
+    return {"t": t, "p": p, "d": d, "e": e * t if e > 1 else 1, "m": m, "b": b, "r": r}
 
 
 def words_of(question: Question, row: Row) -> str:
     """Return a configuration in words."""
-    t, d, m, b = row.name
-    p = len(set(row.devices))
-    found = f"TP {t}" + (f" x PP {p}" if p else "") + f" x DP {d}"
-    if question.wish.goal != DECODE or m > 1:
-        found += f", {m} micro-batch{'es' * (m > 1)} of {b}"
-    return found
+    one = numbers(row)
+    found = f"TP {one['t']}" + (f" x PP {one['p']}" if one["p"] else "") + f" x DP {one['d']}"
+    found += f", EP {one['e']}" * (one["e"] > 1)
+    if question.wish.goal != DECODE or one["m"] > 1:
+        found += f", {one['m']} micro-batch{'es' * (one['m'] > 1)} of {one['b']}"
+    return found + ", full recomputation" * one["r"]
 
 
 def start_line(model: str, question: Question, row: Row) -> str:
     """Return the options that start a configuration: of vLLM, or of Megatron-LM in training."""
-    t, d, m, b = row.name
+    t, d, e, m, b, again = row.name
     counts = list(Counter(row.devices).values())
     before, behind = question.outer
     counts[0] -= before
@@ -352,12 +371,19 @@ def start_line(model: str, question: Question, row: Row) -> str:
         return (
             f"--tensor-model-parallel-size {t} --pipeline-model-parallel-size {len(counts)} "
             f"--micro-batch-size {b} --global-batch-size {d * m * b} "
-            f'--pipeline-model-parallel-layout "E{layout}L"'
+            + f"--expert-model-parallel-size {e * t} " * (e > 1)
+            + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
+            * again
+            + "--overlap-grad-reduce " * question.wish.overlaps
+            + "--use-distributed-optimizer " * question.wish.shards
+            + f'--pipeline-model-parallel-layout "E{layout}L"'
         )
     cut = f"VLLM_PP_LAYER_PARTITION={','.join(map(str, counts))} " if len(counts) > 1 else ""
     return (
         f"{cut}vllm serve {model} --tensor-parallel-size {t} --pipeline-parallel-size "
-        f"{len(counts)}" + (f" --data-parallel-size {d}" if d > 1 else "")
+        f"{len(counts)}"
+        + f" --data-parallel-size {d}" * (d > 1)
+        + " --enable-expert-parallel" * (e == d > 1)
     )
 
 
@@ -382,7 +408,7 @@ def read_numbers(
     for key, value in pairs:
         if key in found:
             raise InvalidInputError(f"{name} has {key!r} twice; expected it once.")
-        if key not in known or not re.fullmatch(r"[1-9]\d{0,6}", str(value)):
+        if key not in known or not re.fullmatch(r"[1-9]\d{0,6}" if key != "r" else "[01]", value):
             raise InvalidInputError(
                 f"{name} has {quoted(f'{key}={value}')}; expected numbers of {', '.join(known)}, "
                 "such as t=4,p=2."

@@ -6,6 +6,7 @@ types, memory is limited and tensors differ, a furthest end is not enough: all s
 a Lagrangian relaxation, in which devices have prices instead of numbers, leaves out most.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -99,6 +100,7 @@ class Search:
         self.alone = read._replace(adds=0, rounds=1, turns=1)
         self.budget, self.steps = budget, min(steps or STEPS, MOST_STEPS)
         self.types = len(read.members)
+        self.alike = read.alike
         # For which prices are found.
         self.case = read.cases[0]
         self.prices = [0] * self.types
@@ -211,7 +213,7 @@ class Search:
         while not self.budget.is_spent():
             # With the prices at hand, about as far up as they reach; then with better ones.
             low = self._raised(low, most, 12)
-            if low >= most or self.types == 1 or low - before <= low >> 12:
+            if low >= most or not any(self.alike) or low - before <= low >> 12:
                 break
             before = low
             value, prices = self._best_prices(
@@ -291,6 +293,14 @@ class Search:
             every = every[: self.case.most]
         return [every.count(kind) for kind in range(self.types)]
 
+    def _shared(self, slope: list[int]) -> list[float]:
+        """Return the mean of a slope for all types that may have the same stages."""
+        counts = Counter(self.alike)
+        sums = dict.fromkeys(counts, 0)
+        for kind, value in zip(self.alike, slope, strict=True):
+            sums[kind] += value
+        return [sums[kind] / counts[kind] for kind in self.alike]
+
     def _best_prices(
         self,
         start: list[int],
@@ -304,12 +314,15 @@ class Search:
         prices = best = list(start)
         value, rest = gain(prices)
         top, scale, misses = value, 1.0, 0
-        for _ in range(ROUNDS if self.types > 1 or self.read.adds else 0):
+        for _ in range(ROUNDS if any(self.alike) or self.read.adds else 0):
             if top > until or value >= NEVER // 2 or self.budget.is_spent():
                 break
             used = _used(rest)
-            slope = [u - d for u, d in zip(used, self._paying(prices), strict=True)]
-            slope = [0 if s < 0 and p == 0 else s for s, p in zip(slope, prices, strict=True)]
+            missing = [u - d for u, d in zip(used, self._paying(prices), strict=True)]
+            slope = [
+                0.0 if s < 0 and p == 0 else s
+                for s, p in zip(self._shared(missing), prices, strict=True)
+            ]
             if not any(slope):
                 break
             typical = max(prices) or max(1, rest.root // max(1, sum(used)))

@@ -3,6 +3,7 @@
 `boundmark.bounds.checker.layers.parallel` says what the table means, and lists its configurations.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.layers.instance import NoRoom
-from boundmark.bounds.checker.layers.parallel import MOST_SEQUENCES, Split, places_of, splits
+from boundmark.bounds.checker.layers.parallel import KEYS, MOST_SEQUENCES, Split, places_of, splits
 from boundmark.bounds.checker.layers.questions import NEVER, Configuration
 from boundmark.bounds.layers import layer_choices
 from boundmark.problems.arrays import frozen
@@ -18,6 +19,7 @@ from boundmark.problems.certificate import CERTIFICATE_FORMAT
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.layers.chain import MOST_DEVICES
+from boundmark.problems.layers.collectives import Ranks, all_reduce, all_to_all
 from boundmark.problems.layers.costs import StageDevice, layer_seconds, reducing_seconds, usable
 from boundmark.problems.layers.fleet import Hosts
 from boundmark.problems.layers.instance import LayerAssignment, LayersInstance
@@ -34,6 +36,12 @@ from boundmark.problems.problem import INSTANCE_FORMAT, SOLUTION_FORMAT
 from boundmark.problems.ticks import NANOSECONDS
 
 GOALS = (DECODE, PREFILL, TRAINING)
+
+# Whether training runs layers again: as is best, not at all, or all of them.
+RECOMPUTE = {"any": [0, 1], "none": [0], "full": [1]}
+
+# Of each gradient, in which precision it is summed up.
+GRADIENT_BYTES = 4
 
 # What costs of goals without a number of sequences are for.
 UNIT = 2**20
@@ -60,9 +68,16 @@ class Wish:
         As of problem `layers`.
     overhead
         Seconds that an engine adds to each step of each stage.
+    recompute
+        In training, whether layers keep their input only, and run again: `RECOMPUTE`.
+    overlaps
+        Whether gradients are summed up while others are computed, which then takes no time.
+    shards
+        Whether replicas divide the states of the optimiser among them.
     least, most
-        Bounds of what may be chosen: `t`, `p`, `d` and `b`, the number of devices that split
-        layers, of stages, of replicas, and of sequences in a micro-batch.
+        Bounds of what may be chosen: `t`, `p`, `d`, `e` and `b`, the number of devices that split
+        layers, of stages, of replicas, of those that share experts, and of sequences in a
+        micro-batch.
     """
 
     goal: str = DECODE
@@ -73,6 +88,9 @@ class Wish:
     cache_bits: int = 0
     memory_percent: int = 90
     overhead: float = 0.0
+    recompute: str = "any"
+    overlaps: bool = False
+    shards: bool = False
     least: Mapping[str, int] = field(default_factory=dict)
     most: Mapping[str, int] = field(default_factory=dict)
 
@@ -81,8 +99,20 @@ class Wish:
             raise InvalidInputError(
                 f"goal is {quoted(self.goal)}; expected {', '.join(GOALS[:-1])} or {GOALS[-1]}."
             )
-        if self.goal == TRAINING:
-            raise InvalidInputError("goal is training, which is not built yet; expected another.")
+        if self.goal == TRAINING and not self.sequences:
+            raise InvalidInputError(
+                "sequences are not given; expected those of a step of training."
+            )
+        if self.recompute not in RECOMPUTE:
+            raise InvalidInputError(
+                f"recompute is {quoted(self.recompute)}; expected {', '.join(RECOMPUTE)}. "
+                "Selective recomputation is that of attention, which is never kept here."
+            )
+        if self.goal != TRAINING and (self.overlaps or self.shards or self.recompute != "any"):
+            raise InvalidInputError(
+                f"recompute, overlap or shard_optimizer is given, and the goal is {self.goal}; "
+                "expected training."
+            )
         if self.goal == PREFILL and self.sequences:
             raise InvalidInputError(
                 "sequences are given, and the goal is prefill; expected none: prompts follow each "
@@ -110,7 +140,7 @@ class Question:
     Attributes
     ----------
     facts
-        The layers of each form, by tensor parallelism and batch.
+        The layers of each form, by `Split.form`.
     outer
         How many layers are not repeated, before and behind the others.
     notes
@@ -120,7 +150,7 @@ class Question:
     wish: Wish
     hosts: Hosts
     table: Mapping[str, Any]
-    facts: Mapping[tuple[int, int], tuple[LayerFacts, ...]]
+    facts: Mapping[tuple[int, ...], tuple[LayerFacts, ...]]
     outer: tuple[int, int]
     notes: tuple[str, ...] = ()
 
@@ -153,16 +183,12 @@ class Question:
     def missing(self, name: Sequence[int]) -> int:
         """Return how many bytes all groups of a replica together lack, if that is more than 0."""
         split = self.split(name)
-        form = next(
-            one
-            for one in self.table["forms"]
-            if (one["tensor"], one["batch"]) == (split.tensor, split.batch)
-        )
+        form = self.table["forms"][list(self.facts).index(split.form)]
         flights = split.micro_batches if self.wish.goal == DECODE else 1
         needed = sum(form["weights"]) - sum(size for _, _, size in self.table["tied"])
         needed += flights * sum(form["held"])
-        room = sum(self.table["room"][kind] for kind, _ in places_of(split))
-        return int(needed - split.tensor * room)
+        room = [split.tensor * self.table["room"][kind] for kind, _ in places_of(split)]
+        return int(needed - sum(max(0, one - form["spare"]) for one in room))
 
 
 def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Question:
@@ -200,20 +226,30 @@ def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Question:
         "unit": 1 if wish.sequences else UNIT,
         "tied": [list(triple) for triple in model.tied(shape)],
         "joined": list(model.joined()),
+        "experts": _expert_groups(model, hosts, wish, shape),
+        "recomputes": RECOMPUTE[wish.recompute] if wish.goal == TRAINING else [0],
     }
-    shapes = sorted({(one.tensor, one.batch) for one in splits(table, [*hosts.hosts])})
+    shapes = dict.fromkeys(one.form for one in splits(table, [*hosts.hosts]))
     if not shapes:
         raise InvalidInputError(
             "nothing may be chosen: expected fewer restrictions, or a number of sequences that "
             "replicas and micro-batches divide."
         )
-    facts = {
-        (tensor, batch): model.layers(replace(shape, batch=batch, tensor_parallel=tensor))
-        for tensor, batch in shapes
-    }
+    facts, known = {}, {}
+    for form in shapes:
+        tensor, experts, _, batch, again, data = form
+        sharing = data if wish.shards else 1
+        key = tensor, experts, batch, again, sharing
+        if key not in known:
+            known[key] = model.layers(
+                replace(
+                    shape, batch=batch, tensor_parallel=tensor, experts_over=experts,
+                    recomputes=bool(again), optimizer_over=sharing,
+                )
+            )  # fmt: skip
+        facts[form] = known[key]
     table["forms"] = [
-        _form(layers, tensor, batch, hosts, wish.overhead, model.dtype)
-        for (tensor, batch), layers in facts.items()
+        _form(layers, form, hosts, wish, model.dtype) for form, layers in facts.items()
     ]
     return Question(
         wish, hosts, table, facts, model.outer_in(shape), (*model.notes, *hosts.notes, *notes)
@@ -221,30 +257,56 @@ def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Question:
 
 
 def _form(
-    layers: Sequence[LayerFacts], tensor: int, batch: int, hosts: Hosts, overhead: float, dtype: str
-) -> dict[str, Any]:
-    """Return what layers take if so many devices split them, for a micro-batch.
+    layers: Sequence[LayerFacts], form: tuple[int, ...], hosts: Hosts, wish: Wish, dtype: str
+) -> dict[str, Any]:  # fmt: skip
+    """Return what layers take in a form, for a micro-batch.
 
     What an engine adds to each step of a stage is in what the stage sends, and in the last layer.
     """
-    time = []
+    (tensor, experts, spread, *_, data), overhead, time = form, wish.overhead, []
     for kind, link in zip(hosts.kinds, hosts.inside, strict=True):
         on = StageDevice(kind, tensor, link if tensor > 1 else None)
-        seconds = [layer_seconds(layer, on, dtype) for layer in layers]
+        # Devices of the replicas that share experts, as if they were equally many in each host.
+        ranks = Ranks(-(-tensor * experts // spread), spread, link, hosts.between)
+        seconds = [
+            layer_seconds(layer, on, dtype) + exchanging_seconds(layer, tensor, experts, ranks)
+            for layer in layers
+        ]
         seconds[-1] += overhead
         time.append([_ticks(one) for one in seconds])
+    sync = 0
+    if wish.goal == TRAINING and not wish.overlaps:
+        # Of experts that are divided, fewer replicas have the same, and each has fewer.
+        kept = sum(layer.gradients for layer in layers)
+        sync = _ticks(all_reduce(GRADIENT_BYTES * kept / tensor, _replicas(hosts, data)))
     links = [*hosts.inside, *([hosts.between] if hosts.between else [])]
     return {
-        "tensor": tensor,
-        "batch": batch,
+        **dict(zip(KEYS, form, strict=True)),
         "time": time,
         "weights": [layer.weights for layer in layers],
         "held": [layer.held for layer in layers],
+        "spare": max(layer.live for layer in layers),
+        "sync": sync,
         "transfer": [
             [_ticks(link.latency + one.output / link.bandwidth + overhead) for one in layers[:-1]]
             for link in links
         ],
     }
+
+
+def exchanging_seconds(layer: LayerFacts, tensor: int, experts: int, ranks: Ranks) -> float:
+    """Return the seconds of a layer's exchanges with the experts of other replicas."""
+    if experts == 1 or not layer.exchanged:
+        return 0.0
+    one = all_to_all(layer.exchanged / layer.exchanges / tensor, ranks)
+    return layer.exchanges * one
+
+
+def _replicas(hosts: Hosts, count: int) -> Ranks:
+    """Return where the same part of each replica is, as if equally many were in each host."""
+    spread = min(count, len(hosts.hosts))
+    slowest = min(hosts.inside, key=lambda link: link.bandwidth)
+    return Ranks(-(-count // spread), spread, slowest, hosts.between)
 
 
 def _ticks(seconds: float) -> int:
@@ -276,6 +338,26 @@ def _degrees(
     return found, (f"heads do not divide for tensor parallelism of {listed}, which is left out",)
 
 
+def _expert_groups(model: LayerModel, hosts: Hosts, wish: Wish, shape: Workload) -> list[int]:
+    """Return over how many devices experts may be divided: their number is a multiple of that."""
+    numbers = [one.expert_count for one in model.layers(shape) if one.expert_count]
+    if not numbers or len(set(hosts.hosts)) > 1:
+        if {"e"} & {*wish.least, *wish.most}:
+            raise InvalidInputError(
+                "e is given, and there are no experts, or hosts differ; expected a mixture of "
+                "experts on equal hosts."
+            )
+        return []
+    count = math.gcd(*numbers)
+    sizes = range(1, min(count, hosts.devices) + 1)
+    found = [one for one in sizes if count % one == 0 and wish.allows("e", one)]
+    if not found:
+        raise InvalidInputError(
+            f"no e is allowed for {count} experts; expected a divisor, and at most as many devices."
+        )
+    return found
+
+
 def _batches(wish: Wish) -> list[int]:
     """Return the sizes of micro-batches that may be chosen; none for any."""
     if wish.goal == DECODE and wish.sequences:
@@ -303,8 +385,8 @@ class Row(NamedTuple):
     Attributes
     ----------
     name
-        (t, d, m, b): devices that split layers, replicas, micro-batches of each, and sequences of a
-        micro-batch.
+        (t, d, e, m, b, r): devices that split layers, replicas, how many of these share experts,
+        micro-batches of each, sequences of a micro-batch, and whether layers run again in training.
     bound
         What it costs at least; None if it does not fit into the memory, or takes too long.
     cost
@@ -438,6 +520,7 @@ class Part(NamedTuple):
     layers: int
     computing: int
     reducing: int
+    exchanging: int
     sending: int
     overhead: int
     weights: int
@@ -451,20 +534,27 @@ def parts(question: Question, row: Row) -> tuple[Part, ...]:
     listed = checker.check_instance(question.document).configurations()
     instance = instance_of(next(one for one in listed if one.name == row.name))
     solution, hosts = LayerAssignment(frozen(list(row.devices))), question.hosts
-    places, facts = places_of(split), question.facts[split.tensor, split.batch]
+    places, facts = places_of(split), question.facts[split.form]
     loads, found, extra = instance.stage_loads(solution), [], _ticks(wish.overhead)
     for at, (stage, load) in enumerate(zip(solution.stages, loads, strict=True)):
         kind, is_last = places[stage.device][0], at + 1 == len(loads)
         device, own = hosts.kinds[kind], facts[stage.first : stage.end]
         on = StageDevice(device, split.tensor, hosts.inside[kind] if split.tensor > 1 else None)
+        spread = split.form[KEYS.index("spread")]
+        in_each = -(-split.tensor * split.experts // spread)
+        ranks = Ranks(in_each, spread, hosts.inside[kind], hosts.between)
         reducing = sum(_ticks(reducing_seconds(layer, on)) for layer in own)
+        exchanging = sum(
+            _ticks(exchanging_seconds(layer, split.tensor, split.experts, ranks)) for layer in own
+        )
         weights = instance.chain.memory(stage.first, stage.end, 0)
         found.append(
             Part(
                 f"{split.tensor}x{device.name}" if split.tensor > 1 else device.name,
                 stage.end - stage.first,
-                load.computing - reducing - extra * is_last,
+                load.computing - reducing - exchanging - extra * is_last,
                 reducing,
+                exchanging,
                 load.sending - extra * (not is_last),
                 extra,
                 weights,

@@ -9,8 +9,9 @@ projections, attention (or a recurrence), and the feed-forward network.
 A layer keeps its parameters and, for each micro-batch in flight, its cache: keys and values of the
 tokens that its window leaves, or a recurrence's state. In training, backward passes take twice the
 arithmetic and traffic; each parameter keeps 16 bytes (mixed precision with Adam, [ZERO20], Section
-3.1), and each token of a layer 34 bytes per dimension for the backward pass, without the attention
-matrix ([KORTHIKANTI23], Section 4, Equation 1).
+3.1), and each token of a layer what `activation_bytes` says for the backward pass. Where the
+forward pass runs again before it, a layer keeps its input only, and takes another forward pass.
+Experts may be divided among replicas of the model, which exchange tokens twice in a pass.
 
 Devices that work in parallel on each layer split its matrices and heads; results are summed up
 over them once behind each attention and once behind the network ([MEGATRON21], Section 2.3), and
@@ -38,16 +39,21 @@ from boundmark.datasets.layers.blocks import (
 from boundmark.datasets.layers.kernel_tables import with_measured_seconds
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
-from boundmark.problems.layers.model import DECODE, PREFILL, TRAINING, TRAINING_FACTOR, USUAL
+from boundmark.problems.layers.model import (
+    DECODE,
+    OPTIMIZER_BYTES,
+    PARAMETER_BYTES,
+    PREFILL,
+    TRAINING,
+    TRAINING_FACTOR,
+    USUAL,
+)
 
 # Bits of a number in the cache if nobody says.
 CACHE_BITS = 16
 
 # Tokens of a sequence if nobody says.
 USUAL_CONTEXT = 4096
-
-ADAM_BYTES = 16
-KEPT_BYTES = 34
 
 
 @dataclass(frozen=True)
@@ -278,6 +284,7 @@ class Transformer(LayerModel):
             round(_read(one.parameters, one.size, workload)),
             reductions=ways,
             reduced=float(ways * through),
+            gradients=one.parameters,
         )
 
     def _scores(self, workload: Workload, tokens: int) -> LayerFacts:
@@ -307,12 +314,16 @@ class Transformer(LayerModel):
             reductions=ways,
             # Scores are gathered, which takes half as long as to sum them up.
             reduced=ways * tokens * words * ACTIVATION_BYTES / 2,
+            gradients=one.parameters,
         )
 
     def _block(self, block: Block, workload: Workload, tokens: int, context: int) -> LayerFacts:
         times, ways = _passes(workload)
         through, parallel = tokens * ACTIVATION_BYTES, workload.tensor_parallel
         operations, held, reductions, mixer = [], 0.0, 0, block.mixer
+        over = workload.experts_over
+        again, live = workload.phase == TRAINING and workload.recomputes, 0.0
+        times, passes = times + again, ways + again
         crossed = 2 if isinstance(mixer, Attention) and mixer.is_crossed else 1
         if block.projections:
             each = len(block.projections) // crossed
@@ -322,7 +333,7 @@ class Transformer(LayerModel):
                 for at, one in enumerate(block.projections, 1)
             )
             operations.append(_product(block.projections, tokens, lanes, workload))
-            reductions += ways * crossed
+            reductions += passes * crossed
         if mixer is not None:
             bits, is_decoding = self._bits(workload), workload.phase == DECODE
             operations.append(mixer.operation(workload.batch, context, is_decoding, parallel, bits))
@@ -331,14 +342,16 @@ class Transformer(LayerModel):
         if block.network:
             lanes = parallel * block.width + block.lanes
             operations.append(_product(block.network, tokens, lanes, workload))
-            reductions += ways
+            reductions += passes
         experts = tuple(one for one in block.network if one.copies > 1)
         if workload.phase == TRAINING:
-            held = tokens * block.width * KEPT_BYTES
+            held = activation_bytes(tokens, block.width, parallel, recomputes=again)
+            live = activation_bytes(tokens, block.width, parallel) * again
+        active = max((one.active for one in experts), default=0)
         return LayerFacts(
             block.name,
             tuple(Operation(*(times * value for value in one)) for one in operations),
-            _kept(*block.kept(parallel), workload),
+            _block_kept(block, workload),
             math.ceil(held),
             # What a decoder hands on includes what its encoder has found.
             ways * through * (block.carried or block.width) * crossed,
@@ -347,7 +360,37 @@ class Transformer(LayerModel):
             reduced=float(reductions * through * block.width),
             experts=_product(experts, tokens, lanes, workload) if experts else None,
             expert_weights=sum(_kept(one.parameters, one.size, workload) for one in experts),
+            expert_count=max((one.copies for one in experts), default=0),
+            exchanges=2 * passes * bool(experts),
+            exchanged=2.0 * passes * active * through * block.width,
+            gradients=block.parameters
+            - sum(one.parameters for one in experts) * (over - 1) // over,
+            live=math.ceil(live),
         )
+
+
+def activation_bytes(
+    tokens: int, width: int, parallel: int, *, recomputes: bool = False,
+    splits_tokens: bool = True, attention: float = 0.0,
+) -> float:  # fmt: skip
+    """Return the bytes of a layer for its backward pass, on all devices in parallel together.
+
+    [KORTHIKANTI23], Equations 1, 2, 4 and 6; 34 bytes for each dimension of a token in 16 bits.
+
+    Parameters
+    ----------
+    recomputes
+        Whether only its input is kept.
+    splits_tokens
+        Whether normalisations and dropouts are split among the devices (sequence parallelism).
+    attention
+        Pairs of a token and one that it attends to, in all heads, for each dimension of a token,
+        a s / h: where the matrix is kept, and not computed again.
+    """
+    whole, split = (0, 34) if splits_tokens else (10, 24)
+    if recomputes:
+        whole, split, attention = (0, 2, 0.0) if splits_tokens else (2, 0, 0.0)
+    return tokens * width * (whole * parallel + split + 5 * attention)
 
 
 def _product(matrices: Sequence[Matrix], tokens: int, lanes: int, workload: Workload) -> Operation:
@@ -355,12 +398,18 @@ def _product(matrices: Sequence[Matrix], tokens: int, lanes: int, workload: Work
     often = [one.repeated(workload.tensor_parallel) for one in matrices]
     read = math.fsum(
         _read(times * one.parameters, times * one.size, workload)
-        * one.read(tokens)
+        * _met(one, tokens, workload)
         / max(1, one.size)
         for one, times in zip(matrices, often, strict=True)
     )
     work = 2.0 * tokens * sum(a * one.met for one, a in zip(matrices, often, strict=True))
     return Operation(work, read + 2 * ACTIVATION_BYTES * tokens * lanes, read)
+
+
+def _met(matrix: Matrix, tokens: int, workload: Workload) -> float:
+    """Return the bytes that are read of a matrix: of a replica's own experts, by all tokens."""
+    over = workload.experts_over if matrix.copies > 1 else 1
+    return matrix.read(over * tokens) / over
 
 
 def _read(parameters: int, size: int, workload: Workload) -> float:
@@ -370,11 +419,30 @@ def _read(parameters: int, size: int, workload: Workload) -> float:
     return parameters * workload.weight_bits / 8 if workload.weight_bits else size
 
 
-def _kept(parameters: int, size: int, workload: Workload) -> int:
-    """Return the bytes of parameters, and in training of all that belongs to them."""
+def _block_kept(block: Block, workload: Workload) -> int:
+    """Return the bytes that a layer keeps on the devices of a replica."""
+    parameters, size = block.kept(workload.tensor_parallel)
+    for one in block.network:
+        if one.copies > 1:
+            parameters, size = parameters - one.parameters, size - one.size
+    experts = (one for one in block.network if one.copies > 1)
+    return _kept(parameters, size, workload) + sum(
+        _kept(one.parameters, one.size, workload, workload.experts_over) for one in experts
+    )
+
+
+def _kept(parameters: int, size: int, workload: Workload, over: int = 1) -> int:
+    """Return the bytes of parameters, and in training of all that belongs to them.
+
+    `over`: Among how many replicas they are divided. The states of their optimiser are divided
+    among those that have the same.
+    """
     if workload.phase == TRAINING:
-        return ADAM_BYTES * parameters
-    return round(_read(parameters, size, workload))
+        shared = max(over, workload.optimizer_over)
+        return math.ceil(
+            PARAMETER_BYTES * parameters / over + OPTIMIZER_BYTES * parameters / shared
+        )
+    return round(_read(parameters, size, workload) / over)
 
 
 def _passes(workload: Workload) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.devices import Device, Link, canonical_device_name
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import LayerChain, Origin, Split
+from boundmark.problems.layers.collectives import Ranks, all_reduce
 from boundmark.problems.layers.fleet import Fleet
 from boundmark.problems.layers.host import (
     EXPERTS,
@@ -286,13 +287,8 @@ def _measured(layer: LayerFacts, device: Device) -> float:
 
 
 def reducing_seconds(layer: LayerFacts, on: StageDevice) -> float:
-    """Return the seconds of a layer's all-reduces within a group.
-
-    In a ring of t devices, each sends a t-th of a tensor 2 (t - 1) times ([PATARASUK09]).
-    """
-    if on.link is None:
+    """Return the seconds of a layer's all-reduces within a group."""
+    if on.link is None or not layer.reductions:
         return 0.0
-    steps = 2 * (on.degree - 1)
-    return steps / on.degree * layer.reduced / on.link.bandwidth + (
-        steps * layer.reductions * on.link.latency
-    )
+    one = all_reduce(layer.reduced / layer.reductions, Ranks(on.degree, 1, on.link))
+    return layer.reductions * one

@@ -14,6 +14,10 @@ PREFILL, DECODE, TRAINING = "prefill", "decode", "training"
 AS_GIVEN = "as-given"
 PHASES = (AS_GIVEN, PREFILL, DECODE, TRAINING)
 
+# Of each parameter in training, in mixed precision with Adam ([ZERO20], Section 3.1): the parameter
+# with its gradient, and states of the optimiser.
+PARAMETER_BYTES, OPTIMIZER_BYTES = 4, 12
+
 # A backward pass takes twice the arithmetic of a forward pass.
 TRAINING_FACTOR = 3
 
@@ -41,6 +45,13 @@ class Workload:
         layers between places that a single tensor passes.
     tensor_parallel
         Over how many devices each layer is split.
+    experts_over
+        Over how many replicas of the model its experts are divided, each of which runs such a
+        batch.
+    optimizer_over
+        Over how many replicas the states of an optimiser are divided in training.
+    recomputes
+        Whether training keeps no more of each layer than its input, and runs it again.
     """
 
     phase: str = AS_GIVEN
@@ -51,6 +62,9 @@ class Workload:
     measured_on: tuple[str, ...] = ()
     pattern: str = ""
     tensor_parallel: int = 1
+    experts_over: int = 1
+    optimizer_over: int = 1
+    recomputes: bool = False
 
     def require(self, needs_context: bool = True) -> None:
         """Refuse a workload without an option that a transformer's costs depend on."""
@@ -111,6 +125,15 @@ class LayerFacts:
         What the last operation does with experts that not all tokens meet, where there are some.
     expert_weights
         Bytes that stay of these.
+    expert_count
+        How many experts it has; 0 for none.
+    exchanges, exchanged
+        How often a pass sends tokens to their experts or back, and the bytes of all of them
+        together.
+    gradients
+        How many parameters a replica has a gradient of, in training.
+    live
+        Bytes that it needs while it runs again for its backward pass.
     """
 
     name: str
@@ -125,6 +148,11 @@ class LayerFacts:
     reduced: float = 0.0
     experts: Operation | None = None
     expert_weights: int = 0
+    expert_count: int = 0
+    exchanges: int = 0
+    exchanged: float = 0.0
+    gradients: int = 0
+    live: int = 0
 
 
 class LayerModel(ABC):

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerChain, LayersInstance
 
 Table = dict[str, Any]
-Name = tuple[int, int, int, int]
+Name = tuple[int, ...]
 
 GOALS = ("decode", "prefill", "training")
 
@@ -50,14 +51,32 @@ def names(table: Table) -> Iterator[tuple[Name, list[tuple[int, int]]]]:
                 own = math.ceil(total / d)
                 least = {math.ceil(own / m): m for m in range(len(groups), 0, -1)}
                 found = [(m, b) for b, m in least.items() if not sizes or b in sizes]
-            for m, b in found:
-                yield (t, d, m, b), groups
+            for e in range(1, d + 1):
+                if d % e or (t * e if e > 1 else 1) not in (table["experts"] or [1]):
+                    continue
+                if hosts_of_sharers(table, d, e):
+                    for m, b in found:
+                        for r in table["recomputes"]:
+                            yield (t, d, e, m, b, r), groups
+
+
+def hosts_of_sharers(table: Table, data: int, experts: int) -> int:
+    """Return on how many hosts replicas that share experts are; 0 if unevenly."""
+    in_each = max(1, math.ceil(data / len(table["hosts"])))
+    # Replicas are in the hosts in turn, each on hosts of its own while there are enough.
+    shares = {
+        tuple(Counter(one // in_each for one in range(first, first + experts)).values())
+        for first in range(0, in_each * math.lcm(in_each, experts), experts)
+    }
+    # As many on each of them, for all of these replicas.
+    found = shares.pop()
+    return 0 if shares or len(set(found)) > 1 else len(found)
 
 
 def instance(table: Table, name: Name, groups: list[tuple[int, int]]) -> LayersInstance | None:
     """Return the instance of a configuration, each group a type; None if a layer fits nowhere."""
-    t, _, m, b = name
-    (form,) = (one for one in table["forms"] if (one["tensor"], one["batch"]) == (t, b))
+    t, _, _, m, _, _ = name
+    form = form_of(table, name)
     n, goal = len(form["weights"]), table["goal"]
     link = [
         [
@@ -73,7 +92,9 @@ def instance(table: Table, name: Name, groups: list[tuple[int, int]]) -> LayersI
             weights=form["weights"], held=form["held"], tied=tuple(map(tuple, table["tied"])),  # type: ignore[arg-type]
             joined=tuple(table["joined"]), transfer=form["transfer"], link=link,  # type: ignore[arg-type]
             devices=tuple(range(len(groups))),
-            capacity=[t * table["room"][kind] for kind, _ in groups],  # type: ignore[arg-type]
+            capacity=[  # type: ignore[arg-type]
+                max(0, t * table["room"][kind] - form["spare"]) for kind, _ in groups
+            ],
             sizes=form["weights"], outer=(0, 0), names=tuple(f"l{at}" for at in range(n)),
             device_names=tuple(f"g{at}" for at in range(len(groups))),
         )  # fmt: skip
@@ -96,11 +117,27 @@ def least_costs(table: Table) -> dict[Name, float]:
         if table["limit"] and alone > table["limit"]:
             alone = float("inf")
         if not table["sequences"] and alone < float("inf"):
-            _, d, m, b = name
+            _, d, _, m, b, _ = name
             per = d * b * (m if table["goal"] == "decode" else 1)
             alone = int(alone) * table["unit"] // per
+        if table["goal"] == "training" and alone < float("inf"):
+            alone += math.ceil(sync_of(table, name) / len(groups))
         found[name] = alone
     return found
+
+
+def form_of(table: Table, name: Name) -> Table:
+    """Return what layers take in a configuration."""
+    t, d, e, _, b, r = name
+    wanted = (t, e, hosts_of_sharers(table, d, e), b, r, d if table["goal"] == "training" else 0)
+    keys = ("tensor", "experts", "spread", "batch", "recomputes", "data")
+    (form,) = (one for one in table["forms"] if tuple(one[key] for key in keys) == wanted)
+    return form
+
+
+def sync_of(table: Table, name: Name) -> int:
+    """Return the ticks to sum up all gradients over the replicas of a configuration."""
+    return int(form_of(table, name)["sync"])
 
 
 def drawn(dice: random.Random, most: int = 5) -> Table:
@@ -121,16 +158,26 @@ def drawn(dice: random.Random, most: int = 5) -> Table:
     elif total:
         sizes = [] if dice.random() < 0.8 else sizes
     links, tensor = dice.randint(1, 3), sorted({1, *dice.sample((2, 3), dice.randint(0, 2))})
-    weights = [dice.randint(0, 9) for _ in range(n)]
+    weights, experts = [dice.randint(0, 9) for _ in range(n)], []
+    if kinds == 1 and dice.random() < 0.4:
+        experts = sorted(dice.sample((1, 2, 3, 4), dice.randint(1, 4)))
+    sharers = [(1, 1)]
+    if experts:
+        sharers = [(e, s) for e in range(1, devices + 1) for s in range(1, len(hosts) + 1)]
+    again = dice.choice(([0], [1], [0, 1])) if goal == "training" else [0]
+    syncs = goal == "training" and dice.random() < 0.7
     forms = [
         {
             "tensor": t, "batch": b,
             "time": [[dice.randint(1 + b // 2, 4 + 2 * b) for _ in range(n)] for _ in range(kinds)],
             "weights": [one + dice.randint(0, t - 1) for one in weights],
             "held": [b * dice.choice((0, 1, 2)) for _ in range(n)],
+            "experts": e, "spread": s, "recomputes": r, "spare": dice.choice((0, 0, 2)),
+            "sync": dice.randint(0, 9) if syncs else 0, "data": d,
             "transfer": [[dice.choice((0, 1, 3)) for _ in range(n - 1)] for _ in range(links)],
         }
-        for t in tensor for b in range(1, 7)
+        for t in tensor for b in range(1, 7) for e, s in sharers for r in again
+        for d in (range(1, devices + 1) if goal == "training" else (0,))
     ]  # fmt: skip
     tied = []
     if n > 2 and dice.random() < 0.3:
@@ -146,5 +193,6 @@ def drawn(dice: random.Random, most: int = 5) -> Table:
         "sequences": total, "batches": sizes,
         "limit": dice.choice((0, 0, 20, 40)) if goal == "decode" else 0,
         "unit": 1 if total else 1000, "forms": forms, "tied": tied,
+        "experts": experts, "recomputes": again,
         "joined": [at for at in range(1, n) if dice.random() < 0.1],
     }  # fmt: skip

@@ -82,6 +82,8 @@ class Instance(NamedTuple):
     capacity: list[int]
     # Types that only the first stage may be on.
     first: list[int]
+    # For each type the first one that may have the same stages, which take as long.
+    alike: list[int]
 
 
 def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Instance:
@@ -122,7 +124,7 @@ def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Inst
     if any(u >= w for u, w in itertools.pairwise(joined)):
         raise Rejected("joined of the instance is not ascending")
     hold(100 * (n * (types + len(transfer)) + types * types))
-    spend(n * (types + len(transfer) + 8) + len(devices) * types)
+    spend(n * (types + len(transfer) + 8) + (len(devices) + types) * types)
     first = numbers(document.get("first", []), "first of the instance", 0, types - 1)
     if any(u >= w for u, w in itertools.pairwise(first)) or ("first" in document and not first):
         raise Rejected("first of the instance is empty or not ascending")
@@ -138,6 +140,7 @@ def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Inst
         _check_room(partners, weights, held, [capacity[kind] for kind in devices])
     most = min(n, len(devices))
     cases = _cases(rule, batches, most if any(held) else 1, most)
+    own = [(time[kind], capacity[kind], kind in first) for kind in range(types)]
     return Instance(
         int(goal != "bottleneck"),
         {"bottleneck": 1, "latency": 0, "makespan": batches - 1, "round": 0}[goal],
@@ -146,7 +149,7 @@ def read_instance(document: dict[str, Any], is_room_enough: bool = True) -> Inst
         partners, _apart(joined, n),
         transfer, link, devices,
         [[at for at, one in enumerate(devices) if one == kind] for kind in range(types)],
-        capacity, first,
+        capacity, first, [own.index(mine) for mine in own],
     )  # fmt: skip
 
 

@@ -2,15 +2,18 @@
 
 The table: `hosts` are pairs of a kind of device and how many a host has; a device of each kind has
 `room` bytes; within hosts and `between` those of two kinds there are kinds of links (`inside`).
-A configuration is (t, d, m, b). In each host, every t devices are a group that splits layers, for t
-in `tensor`. The groups make d replicas, d from one number of `data` to the other; each has a
+A configuration is (t, d, e, m, b, r). In each host, every t devices are a group that splits layers,
+for t in `tensor`. The groups make d replicas, d from one number of `data` to the other; each has a
 pipeline of its own, with a group for each stage, and runs m micro-batches of b sequences. Of n
 equal hosts with g groups, a replica has n // d hosts, or g // ceil(d / n) groups of one if d > n.
 At most the second number of `stages` of these count; replicas with less than the first are none.
-Stages follow the order of the hosts if all of them are equal. What layers take is in the one of
-`forms` for t and b: time on each kind of device; weights, and what they hold for each micro-batch,
-on a whole group; transfer over each kind of link. b is one of `batches`, if there are any. The
-cost, by `goal`:
+Stages follow the order of the hosts if all of them are equal. e divides d: every e replicas have
+each expert once. e t is one of `experts`, or these are none and e = 1. They are on e hosts, or on
+e / ceil(d / n), rounded up, if d > n, where one of e and ceil(d / n) divides the other. r is one of
+`recomputes`. What layers take is in the one of `forms` for t, e, this number of hosts (`spread`),
+b, r and, in training, d, else 0: time on each kind of device; weights, what they hold for each
+micro-batch, and bytes to `spare`, on a whole group; transfer over each kind of link. b is one of
+`batches`, if there are any. The cost, by `goal`:
 
 decode
     Every group has the caches of all sequences of its replica. Of `sequences` in all, that has a
@@ -23,7 +26,8 @@ prefill
     groups.
 training
     The makespan of m micro-batches with one forward and one backward pass in turn, where d m b are
-    `sequences`.
+    `sequences`, and an even share for each group of the form's `sync`, the time to sum up the
+    gradients of all layers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,10 +43,16 @@ DECODE, PREFILL, TRAINING = GOALS = ("decode", "prefill", "training")
 
 FIELDS = {
     "goal", "hosts", "room", "inside", "between", "tensor", "data", "stages", "sequences",
-    "batches", "limit", "unit", "forms", "tied", "joined",
+    "batches", "limit", "unit", "forms", "tied", "joined", "experts", "recomputes",
 }  # fmt: skip
 
-FORM_FIELDS = {"tensor", "batch", "time", "weights", "held", "transfer"}
+# What a form is for.
+KEYS = ("tensor", "experts", "spread", "batch", "recomputes", "data")
+
+FORM_FIELDS = {
+    *KEYS, "time", "weights", "held", "spare",
+    "transfer", "sync",
+}  # fmt: skip
 
 MOST_SEQUENCES = 2**20
 MOST_UNIT = 2**40
@@ -58,6 +68,9 @@ class _Form(NamedTuple):
     # Bytes that they keep, and hold for each micro-batch.
     kept: int
     flight: int
+    # Bytes that each group keeps free, and ticks to sum up all gradients.
+    spare: int
+    sync: int
 
 
 class Split(NamedTuple):
@@ -65,15 +78,19 @@ class Split(NamedTuple):
 
     tensor: int
     data: int
+    experts: int
     micro_batches: int
     batch: int
+    recomputes: int
+    # Its form's `KEYS`.
+    form: tuple[int, ...]
     stages: int
     shares: list["Share"]
 
     @property
     def name(self) -> tuple[int, ...]:
         """The integers that documents call it by."""
-        return self.tensor, self.data, self.micro_batches, self.batch
+        return self[:6]
 
 
 class Share(NamedTuple):
@@ -94,6 +111,10 @@ def read(document: dict[str, Any]) -> Question:
     hosts = _hosts(table, len(room))
     _check_ascending(table, "tensor", 1, MOST_DEVICES)
     _check_ascending(table, "batches", 1, MOST_SEQUENCES)
+    _check_ascending(table, "experts", 1, MOST_SEQUENCES)
+    _check_ascending(table, "recomputes", 0, 1)
+    if table["experts"] and len(set(hosts)) > 1:
+        raise Rejected("the instance divides experts among hosts that differ")
     for name in ("data", "stages"):
         if len(numbers(table[name], f"{name} of the instance", 1, MOST_DEVICES)) != 2:
             raise Rejected(f"{name} of the instance is not two numbers")
@@ -115,9 +136,9 @@ def read(document: dict[str, Any]) -> Question:
     def configurations() -> Iterator[Configuration]:
         for split in splits(table, hosts):
             spend(32)
-            form = forms.get((split.tensor, split.batch))
+            form = forms.get(split.form)
             if form is None:
-                raise Rejected(f"the instance has no form for {split.tensor} and {split.batch}")
+                raise Rejected(f"the instance has no form for {', '.join(map(str, split.form))}")
             yield _configuration(table, split, form)
 
     return Question(configurations)
@@ -125,15 +146,27 @@ def read(document: dict[str, Any]) -> Question:
 
 def splits(table: Mapping[str, Any], hosts: list[tuple[int, int]]) -> Iterator[Split]:
     """Yield all configurations of a table, whatever its forms are."""
-    least, most = table["stages"]
+    (least, most), is_training = table["stages"], table["goal"] == TRAINING
     for tensor in table["tensor"]:
         groups = sum(count // tensor for _, count in hosts)
         for data in range(table["data"][0], min(groups, table["data"][1]) + 1):
             shares = _shares(hosts, tensor, data)
             stages = min(sum(one.hosts * one.groups for one in shares), most)
-            if stages >= least:
+            if stages < least:
+                continue
+            in_each = -(-data // len(hosts))
+            for experts in range(1, data + 1):
+                allowed = tensor * experts if experts > 1 else 1
+                if data % experts or allowed not in (table["experts"] or [1]):
+                    continue
+                if in_each % experts and experts % in_each:
+                    continue
+                spread = -(-experts // in_each)
                 for count, batch in _batches(table, data, stages):
-                    yield Split(tensor, data, count, batch, stages, shares)
+                    for again in table["recomputes"]:
+                        form = (tensor, experts, spread, batch, again, data * is_training)
+                        name = (tensor, data, experts, count, batch, again)
+                        yield Split(*name, form, stages, shares)
 
 
 def _shares(hosts: list[tuple[int, int]], tensor: int, data: int) -> list[Share]:
@@ -184,11 +217,13 @@ def _configuration(table: dict[str, Any], split: Split, form: _Form) -> Configur
         TRAINING: form.fastest + (count - 1) * mean,
     }[goal]
     places = places_of(split)
-    room = split.tensor * sum(table["room"][kind] for kind, _ in places)
+    room = sum(max(0, split.tensor * table["room"][kind] - form.spare) for kind, _ in places)
     fits = form.kept + flights * form.flight <= room
     found = _instance(table, split, form, places) if fits else None
-    limit = table["limit"] or LARGEST_COST
-    return Configuration(split.name, found, scale, per=per, least=least, most=limit)
+    limit, offset = table["limit"] or LARGEST_COST, 0
+    if goal == TRAINING:
+        offset = -(-form.sync // split.stages)
+    return Configuration(split.name, found, scale, offset, per, least, limit)
 
 
 def places_of(split: Split) -> list[tuple[int, Any]]:
@@ -230,7 +265,7 @@ def _instance(
         "transfer": form.fields["transfer"],
         "link": link,
         "devices": [types.index(place) for place in places],
-        "capacity": [split.tensor * table["room"][kind] for kind, _ in types],
+        "capacity": [max(0, split.tensor * table["room"][kind] - form.spare) for kind, _ in types],
         "sizes": form.fields["weights"],
         "outer": [0, 0],
     }
@@ -245,18 +280,15 @@ def _hosts(table: dict[str, Any], kinds: int) -> list[tuple[int, int]]:
     return [(kind, count) for kind, count in rows]
 
 
-def _forms(table: dict[str, Any], kinds: int) -> dict[tuple[int, int], _Form]:
-    """Return the forms by tensor parallelism and batch; each makes an instance as it should be."""
-    found: dict[tuple[int, int], _Form] = {}
+def _forms(table: dict[str, Any], kinds: int) -> dict[tuple[int, ...], _Form]:
+    """Return the forms by what they are for; each makes an instance as it should be."""
+    found: dict[tuple[int, ...], _Form] = {}
     shapes = set()
     for row in _list(table, "forms"):
         form = fields(row, "an entry of forms", FORM_FIELDS)
-        key = (
-            number(form["tensor"], "tensor of a form", 1, MOST_DEVICES),
-            number(form["batch"], "batch of a form", 1, MOST_SEQUENCES),
-        )
+        key = tuple(number(form[name], f"{name} of a form", 0, MOST_SEQUENCES) for name in KEYS)
         if key in found:
-            raise Rejected(f"the instance has two forms for {key[0]} and {key[1]}")
+            raise Rejected(f"the instance has two forms for {', '.join(map(str, key))}")
         whole = {
             "goal": "latency", "device_order": "free", "micro_batches": 1, "in_flight": 1,
             "virtual_stages": 1, "made_of": {}, "time": form["time"], "weights": form["weights"],
@@ -271,7 +303,9 @@ def _forms(table: dict[str, Any], kinds: int) -> dict[tuple[int, int], _Form]:
         shared = sum(bytes_ for _, bytes_ in one.partner.values())
         fastest = list(map(min, zip(*one.time, strict=True)))
         kept, flight = sum(one.weights) - shared, sum(one.held)
-        found[key] = _Form(form, sum(fastest), max(fastest), kept, flight)
+        spare = number(form["spare"], "spare of a form", 0, LARGEST_COST)
+        sync = number(form["sync"], "sync of a form", 0, LARGEST_COST)
+        found[key] = _Form(form, sum(fastest), max(fastest), kept, flight, spare, sync)
         spend(4 * len(one.weights) * kinds)
         hold(8 * len(found) * len(one.weights) * (kinds + len(one.transfer) + 2))
     if len(shapes) != 1:

@@ -56,10 +56,20 @@ class Rest:
         # By number of the stage, type of the receiver, and number of layers; `root` for all layers.
         self.least = [[[0] + [NEVER] * n for _ in prices] for _ in range(most + 1)]
         self.root = NEVER
+        # If all types have the same stages, price and links, in some order, so are their bounds.
+        columns = {frozenset(column) for column in zip(*instance.link, strict=True)}
+        is_one = not any(instance.alike) and len({*columns, *map(frozenset, instance.link)}) == 1
+        one_link = next(iter(columns)) if is_one and len(set(prices)) == 1 else None
         for count in range(most, 0, -1):
             table, behind = self.least[count], self.least[case.alike(count + 1)]
+            if one_link is not None:
+                self.least[count] = [table[0]] * types
             for end in range(1, n):
                 if not instance.apart[end]:
+                    continue
+                if one_link is not None:
+                    found = self._over_links(count, 0, end, behind[0])
+                    table[0][end] = min(found[kind] for kind in one_link)
                     continue
                 for sender in range(types):
                     kinds = instance.link[sender]
@@ -77,7 +87,7 @@ class Rest:
     def spans(self, count: int, kind: int, end: int) -> list[tuple[int, int]]:
         """Return where a stage up to `end` may begin on a type, nearest first, and its ticks."""
         # `count`: Its number from the end.
-        held = self.case.held[self.case.alike(count) - 1]
+        held, kind = self.case.held[self.case.alike(count) - 1], self.instance.alike[kind]
         known = self._spans.get((held, kind, end))
         if known is not None:
             return known
@@ -104,6 +114,7 @@ class Rest:
     def starts(self, count: int, kind: int, over: int, ends: int) -> int:
         """Return where stages up to any of `ends` may begin, as bits; `over` is their link."""
         found, one, held = 0, self.instance, self.case.held[self.case.alike(count) - 1]
+        kind = self.instance.alike[kind]
         spend(2 + 3 * ends.bit_count())
         while ends:
             bit = ends & -ends

@@ -29,7 +29,7 @@ def test_costs_are_those_of_the_problem(asked: PlanAnswer) -> None:
     """Each configuration of a single replica costs what `solve` finds for its groups."""
     compared = 0
     for row in asked.found.rows:
-        t, d, m, b = row.name
+        t, d, _, m, b, _ = row.name
         if row.cost is None or d > 1:
             continue
         given = {
@@ -46,7 +46,7 @@ def test_the_answer(asked: PlanAnswer) -> None:
     """It is proven, its numbers belong together, and its parts add up."""
     assert asked.is_optimal
     assert asked.gap == 0
-    assert asked.configuration == {"t": 4, "p": 1, "d": 1, "m": 1, "b": 16}
+    assert asked.configuration == {"t": 4, "p": 1, "d": 1, "e": 1, "m": 1, "b": 16, "r": 0}
     assert asked.cost is not None
     assert asked.tokens_per_second == pytest.approx(16e9 / asked.cost)
     assert asked.check() == asked.bound
@@ -54,7 +54,7 @@ def test_the_answer(asked: PlanAnswer) -> None:
     row = asked.row("t=1,d=2")
     stages = asked.explain(row)
     loads = [one.computing + one.reducing + one.sending + one.overhead for one in stages]
-    assert row.cost == max(sum(loads), row.name[2] * max(loads))
+    assert row.cost == max(sum(loads), row.name[3] * max(loads))
     assert all(0 < one.weights + one.cache <= one.capacity for one in stages)
     table = asked.table
     assert len(table) == len(asked.found.rows)
@@ -101,12 +101,74 @@ def test_the_most_that_fits_within_a_limit() -> None:
     assert limited.is_optimal
     assert (limited.tokens_per_second or 0) < (free.tokens_per_second or 0)
     stages = [one.computing + one.reducing + one.sending for one in limited.explain()]
-    m = limited.found.rows[0].name[2]
+    m = limited.found.rows[0].name[3]
     assert max(sum(stages), m * max(stages)) <= 20_000_000
     assert any("no cut gives a token every 20 ms" in one for one in limited.table["why"])
     prompts = plan(MODEL, "2xA10", goal="prefill", context=1024, quiet=True)
     assert prompts.is_optimal
     assert (prompts.tokens_per_second or 0) > 1000
+
+
+def test_training() -> None:
+    """A step is the makespan and, unless that is hidden, the sum of the replicas' gradients."""
+    given: dict[str, Any] = {"goal": "training", "sequences": 8, "context": 2048, "quiet": True}
+    answer = plan(MODEL, "4xA100-80GB", **given)
+    hidden = plan(MODEL, "4xA100-80GB", overlap=True, **given)
+    costs = {row.name: row.cost for row in hidden.found.rows}
+    assert answer.is_optimal
+    assert hidden.is_optimal
+    compared = 0
+    for row in answer.found.rows:
+        if row.cost is None or costs[row.name] is None:
+            continue
+        t, d, _, m, b, _ = row.name
+        assert d * m * b == 8
+        stages = answer.explain(row)
+        loads = [one.computing + one.reducing + one.sending for one in stages]
+        assert costs[row.name] == sum(loads) + (m - 1) * max(loads)
+        if d > 1:
+            gradients = 4 * 8.03e9 / t
+            groups = 4 // (t * d)
+            seconds = 2 * (d - 1) / d * gradients / 300e9 / groups
+            assert row.cost - costs[row.name] == pytest.approx(1e9 * seconds, rel=1e-3)
+            compared += 1
+    assert compared
+    assert "--pipeline-model-parallel-layout" in answer.to_json()["start"]
+    again = plan(MODEL, "4xA100-80GB", recompute="full", fix="t=4", **given)
+    assert {row.name[5] for row in again.found.rows} == {1}
+    assert again.to_json()["start"].count("--recompute-granularity full") == 1
+    apart = plan(MODEL, "4xA100-80GB", shard_optimizer=True, fix="t=2,d=2", **given)
+    (stage,), (whole,) = apart.explain(), answer.explain(answer.row("t=4,d=1,p=1,r=0"))
+    # 12 of 16 bytes for each parameter are divided by two.
+    assert stage.weights == pytest.approx(whole.weights * (4 + 6) / 16, rel=1e-6)
+    assert "--use-distributed-optimizer" in apart.to_json()["start"]
+    # Too little memory for activations, and enough for the inputs of layers.
+    small = plan(MODEL, "4xA100-80GB", fix="t=4,b=8", **{**given, "context": 8192})
+    assert small.configuration is not None
+    assert small.configuration["r"] == 1
+    (full,) = (row for row in small.found.rows if not row.name[5])
+    assert "missing" in small.reason(full)
+
+
+def test_experts_on_several_replicas() -> None:
+    """They take less memory and traffic, and exchanges of tokens."""
+    mixture = "language-models/mixtral-8x7b"
+    answer = plan(mixture, "2x4xA100-80GB@50", sequences=64, quiet=True, wanted=100)
+    assert answer.is_optimal
+    rows = {row.name: row for row in answer.found.rows if row.cost is not None}
+    (alone,) = answer.explain(rows[4, 2, 1, 1, 32, 0])
+    (shared,) = answer.explain(rows[4, 2, 2, 1, 32, 0])
+    assert alone.exchanging == 0
+    # 32 layers send 32 tokens, two experts each, there and back; half of it to the other host.
+    bytes_ = 32 * 2 * 32 * 2 * 4096 * 2
+    assert shared.exchanging == pytest.approx(1e9 * bytes_ / 4 / 2 / 50e9, rel=0.01)
+    assert alone.weights - shared.weights == 32 * 8 * 3 * 4096 * 14336 * 2 // 2
+    # All devices have experts of their own, whose number is a multiple.
+    wide = plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="e=8", quiet=True)
+    assert {row.name[0] * row.name[2] for row in wide.found.rows} == {8}
+    assert "--enable-expert-parallel" in wide.to_json()["start"]
+    with pytest.raises(InvalidInputError, match="no e is allowed for 8 experts"):
+        plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="e=6", quiet=True)
 
 
 def test_mixed_hosts() -> None:
@@ -159,13 +221,16 @@ def test_files_for_the_checker(asked: PlanAnswer, tmp_path: Path) -> None:
         (MODEL, "4xA10", {"goal": "prefill", "sequences": 4}, "expected none: prompts follow"),
         (MODEL, "4xA10", {"goal": "prefill", "tpot": "1ms"}, "goal is prefill; expected decode"),
         (MODEL, "4xA10", {"tpot": "fast"}, "tpot is 'fast'; expected a time such as 30ms"),
-        (MODEL, "4xA10", {"fix": "x=3"}, "fix has 'x=3'; expected numbers of t, p, d, b"),
+        (MODEL, "4xA10", {"fix": "x=3"}, "fix has 'x=3'; expected numbers of t, p, d, e, b"),
         (MODEL, "4xA10", {"fix": "t=2,t=4"}, "fix has 't' twice"),
         (MODEL, "4xA10", {"fix": "t=3"}, "tensor_parallel is 3, and layer"),
         (MODEL, "4xA10", {"fix": "t=8"}, "no number of devices may split the layers"),
         (MODEL, "4xA10", {"fix": "d=9"}, "nothing may be chosen: expected fewer restrictions"),
         (MODEL, "1x2xA10,1x2xT4@9", {"fix": "p=2"}, "stages are limited, and hosts differ"),
-        (MODEL, "4xA10", {"goal": "training", "sequences": 8}, "training, which is not built"),
+        (MODEL, "4xA10", {"goal": "training"}, "expected those of a step of training"),
+        (MODEL, "4xA10", {"overlap": True}, "the goal is decode; expected training"),
+        (MODEL, "4xA10", {"recompute": "selective"}, "Selective recomputation is that of"),
+        (MODEL, "4xA10", {"fix": "e=2"}, "e is given, and there are no experts"),
         (MODEL, "4xA10", {"sequences": -1}, "sequences is -1; expected an integer"),
         (MODEL, "4xA10", {"sequences": 2**21}, "sequences are 2097152; expected 1 to 1,048,576"),
         (MODEL, "2000xA10", {}, "there are 2000 devices; expected at most 1024"),

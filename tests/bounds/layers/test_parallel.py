@@ -64,13 +64,13 @@ def check(seed: int) -> int:
 
 def test_all_configurations() -> None:
     """The best, its cost, each bound and reason, and that no certificate can be left out."""
-    assert sum(check(seed) for seed in range(100)) > 40
+    assert sum(check(seed) for seed in range(60)) > 20
 
 
 @pytest.mark.slow
 def test_many_configurations() -> None:
     """With other seeds."""
-    for seed in range(100, 1000):
+    for seed in range(60, 800):
         check(seed)
 
 
@@ -83,7 +83,7 @@ def test_a_table_without_the_best_configuration_is_another_question() -> None:
         with pytest.raises(checker.Rejected):
             checker.check_certificate(whole.question.document, {**forged, "bound": part.bound})
     assert whole.solution is not None
-    for name in ([9, 9, 9, 9], [1]):
+    for name in ([9, 9, 9, 9, 9, 9], [1]):
         with pytest.raises(checker.Rejected, match="is none of the question"):
             checker.check_solution(
                 whole.question.document, {**whole.solution, "configuration": name}
@@ -133,8 +133,8 @@ def test_a_form_that_is_missing_or_twice() -> None:
     """No configuration goes without."""
     table = drawn(random.Random(3))
     twice = {**table, "forms": [*table["forms"], table["forms"][0]]}
-    with pytest.raises(checker.Rejected, match="the instance has two forms for 1 and 1"):
+    with pytest.raises(checker.Rejected, match="the instance has two forms for 1, 1, 1, 1, 0, "):
         checker.check_instance(question(twice).document)
     missing = question({**table, "forms": table["forms"][-1:]})
-    with pytest.raises(checker.Rejected, match="the instance has no form for 1 and"):
+    with pytest.raises(checker.Rejected, match="the instance has no form for 1, 1, 1, "):
         list(checker.check_instance(missing.document).configurations())

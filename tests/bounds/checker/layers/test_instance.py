@@ -205,7 +205,7 @@ def test_reading_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(checker.TooLarge), budget.limited("an instance", 10 * (3 + 2 + 8)):
         read_instance(document())
-    with budget.limited("an instance", 10 * (3 + 2 + 8) + 5 * 3):
+    with budget.limited("an instance", 10 * (3 + 2 + 8) + (5 + 3) * 3):
         read_instance(document())
     monkeypatch.setattr(budget, "MOST_CHECK_BYTES", 100 * (10 * 5 + 9) - 1)
     with pytest.raises(checker.TooLarge, match="memory"):

@@ -162,6 +162,8 @@ STEPS = {
     ("latency", "given"): (77, 3694),
     ("makespan", "free"): (223, 8136),
     ("makespan", "given"): (284, 5203),
+    ("round", "free"): (160, 5752),
+    ("round", "given"): (232, 3544),
 }
 
 
