@@ -14,7 +14,7 @@ from boundmark.problems.layers.costs import MEASURED, ROOFLINE, chain_of, cost_w
 from boundmark.problems.layers.fleet import EXPECTED, read_fleet
 from boundmark.problems.layers.flights import EXPECTED as EXPECTED_IN_FLIGHT
 from boundmark.problems.layers.flights import INTERLEAVED, ONE_F_ONE_B, STAGES, read_in_flight
-from boundmark.problems.layers.host import with_host
+from boundmark.problems.layers.host import check_goal, unused, with_host
 from boundmark.problems.layers.instance import (
     GOALS,
     LATENCY,
@@ -103,6 +103,8 @@ def _instance(
             )
         return LayersInstance(under_rules(source, rules, virtual_stages), *options)
     fleet, host = with_host(read_fleet(devices, tensor_parallel), rules)
+    check_goal(host, goal)
+    taken += unused(fleet, rules)
     if layers and not isinstance(source, GraphLayers):
         raise InvalidInputError(
             f"layers is {quoted(layers)}, and the model's layers are known; expected a graph."
@@ -246,7 +248,7 @@ PROBLEM = Problem(
         ),
         TextParameter(
             "devices",
-            "devices that stages run on, such as 2xA100-80GB,4xA10, or a cluster",
+            "devices that stages run on, such as 2xA100-80GB,4xA10 or 3090,cpu:64GiB, or a cluster",
             "DEVICES",
             EXPECTED,
             "for a language model, as many H100 as it needs",

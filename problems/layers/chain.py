@@ -250,7 +250,8 @@ class LayerChain:
             raise InvalidInputError(
                 f"the {self.layers} layers take {needed:,} bytes, and the {len(self.devices)} "
                 "devices "
-                f"have {total:,}: {needed - total:,} are missing; expected more memory."
+                f"have {total:,}: {needed - total:,} are missing; expected more memory, "
+                "or a host's beside it, such as --devices 3090,cpu:64GiB."
             )
 
     def _check_shapes(self) -> None:

@@ -109,6 +109,26 @@ def with_host(fleet: Fleet, tool: str) -> tuple[Fleet, Host | None]:
     return alone, Host(device, {number[kind]: fleet.links[at, kind] for kind in kept}, way, None)
 
 
+def check_goal(host: Host | None, goal: str) -> None:
+    """Refuse goals of pipelines where the host's processor would be needed by several stages."""
+    if host is not None and host.way == EXPERTS and goal != "latency":
+        raise InvalidInputError(
+            f"goal is {goal!r}, and a host is among the devices; expected latency, as with --goal "
+            "latency, since llama.cpp's stages take turns where the host computes for them."
+        )
+
+
+def unused(fleet: Fleet, tool: str) -> tuple[str, ...]:
+    """Return a note if a host is among devices and is one like others."""
+    found = [kind.is_computer for kind in fleet.kinds]
+    if tool in WAYS or not any(found) or all(found):
+        return ()
+    return (
+        "the host is a device like others, with layers of its own; --rules llama.cpp, vllm or "
+        "accelerate say what these tools keep in its memory",
+    )
+
+
 def check_workload(workload: Workload, layers: Sequence[LayerFacts]) -> None:
     """Refuse what the costs of layers on the host are not known for."""
     if workload.phase == TRAINING:

@@ -8,7 +8,7 @@ from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workloa
 from boundmark.problems.layers.chain import LayerChain
 from boundmark.problems.layers.costs import chain_of
 from boundmark.problems.layers.fleet import Fleet, read_fleet
-from boundmark.problems.layers.host import with_host
+from boundmark.problems.layers.host import check_goal, unused, with_host
 from boundmark.problems.layers.tools.formats import under_rules
 
 MB = 10**6
@@ -120,6 +120,22 @@ def test_what_no_tool_does_is_refused() -> None:
         with_host(fleet(cards=2), "vllm")
     with pytest.raises(InvalidInputError, match="phase is 'training', and a host is among"):
         chain("llama.cpp", Workload("training", 1, 64))
+
+
+def test_one_token_after_the_other() -> None:
+    """The host's processor cannot be in several stages at a time, and its memory can."""
+    _, computing = with_host(fleet(), "llama.cpp")
+    _, remembering = with_host(fleet(), "vllm")
+    with pytest.raises(InvalidInputError, match="goal is 'bottleneck', and a host is among the"):
+        check_goal(computing, "bottleneck")
+    check_goal(computing, "latency")
+    check_goal(remembering, "bottleneck")
+    check_goal(None, "makespan")
+    # Where no tool says what it is for, there is a hint.
+    assert [bool(unused(fleet(), tool)) for tool in ("none", "megatron", "vllm")] == [
+        True, True, False
+    ]  # fmt: skip
+    assert unused(read_fleet("2xcpu"), "none") == unused(read_fleet("A100"), "none") == ()
 
 
 def test_where_there_is_no_host() -> None:
