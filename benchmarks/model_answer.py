@@ -231,7 +231,7 @@ class ModelAnswer:
 
     def facts(self) -> dict[str, str | tuple[str, ...]]:
         """Return cost, bound and gap in words."""
-        from boundmark.reports.text import percent
+        from boundmark.reports.text import gap_percent
 
         unit = f" {self.unit}" if self.unit else ""
         record, name = self.record, self._presentation.objective_name(self.record)
@@ -248,7 +248,7 @@ class ModelAnswer:
         if self.is_optimal:
             found["gap"] = f"0, proven optimal{costs}"
         elif self.gap is not None:
-            found["gap"] = f"at most {percent(self.gap)} %{costs}"
+            found["gap"] = f"at most {gap_percent(self.gap, ' %')}{costs}"
         if self.gap is not None and self.cost_accuracy:
             found["such costs"] = self.cost_accuracy
         found["seconds"] = f"{self.seconds:.1f}"

@@ -18,7 +18,7 @@ from boundmark.benchmarks.library import Entry, Library
 from boundmark.problems.catalog import problems
 from boundmark.reports.pages.formats import html_tables
 from boundmark.reports.pages.page import Cell, Group, Section, Table
-from boundmark.reports.text import MISSING, count, integer, percent
+from boundmark.reports.text import MISSING, count, gap_percent, integer
 
 DOCS = Path(__file__).resolve().parent
 LIBRARY = DOCS.parent / "library"
@@ -98,7 +98,7 @@ def optimal(entries: Sequence[Entry]) -> int:
 def finding(problem: str, entries: Sequence[Entry]) -> str:
     """Return how much is proven of a problem's instances, as a clause."""
     gaps = [one.gap for one in entries if not one.is_optimal and one.gap is not None]
-    rest = f"; the largest gap of the others is {percent(max(gaps))} %" if gaps else ""
+    rest = f"; the largest gap of the others is {gap_percent(max(gaps), ' %')}" if gaps else ""
     found = f"{count(len(entries), 'instance')}, {optimal(entries):,} proven optimal"
     return f"{problem}: {found}{rest}"
 
@@ -123,7 +123,7 @@ def row(entry: Entry) -> tuple[Cell, ...]:
     """Return an entry's cells; what has a document leads to its file."""
     return (
         Cell(entry.label, href=f"{FILES}instances/{entry.instance_sha256}.json"),
-        Cell(percent(entry.gap)),
+        Cell(gap_percent(entry.gap)),
         cell(entry.objective, f"solutions/{entry.solution_sha256}.json"),
         cell(entry.bound, f"certificates/{entry.certificate_sha256}.json"),
         Cell(integer(entry.nodes)),

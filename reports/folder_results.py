@@ -9,6 +9,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.problems.files import read_regular
+from boundmark.reports.best_known import shipped, with_best_known
 from boundmark.reports.problem_report import ALL_INSTANCES, Grouping, ProblemResults
 from boundmark.reports.stored.run_records import RunLabel, read_environments, run_label
 from boundmark.reports.stored.store import ResultStore, read_json
@@ -109,7 +110,7 @@ def read_folder(
     return FolderResults(
         store,
         tasks,
-        with_ticks(certified_of_tasks(tasks), store),
+        with_best_known(with_ticks(certified_of_tasks(tasks), store), shipped()),
         supported.traces,
         unsupported.assign(instance=unsupported["instance_sha256"].map(names)),
         checks,

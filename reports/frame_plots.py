@@ -26,7 +26,6 @@ from boundmark.reports.sections.gaps import (
     performance_profile_data,
 )
 from boundmark.reports.sections.runtime import draw_runtime_scatter, runtime_scatter_data
-from boundmark.reports.tables.by_parameter import gap_by_parameter
 from boundmark.reports.tables.parameters import parameter_column, parameter_names
 
 if TYPE_CHECKING:
@@ -37,10 +36,13 @@ MOST_LEGEND_COLUMNS = 4
 
 
 def gaps(best: pd.DataFrame, ax: "Axes | None" = None, by: str | None = None) -> "Axes":
-    """Draw the mean gap for each value of a parameter, with 95 % bootstrap intervals."""
-    _check(best, ("problem", "dataset", "gap"))
+    """Draw the mean gap for each value of a parameter, with 95 % bootstrap intervals.
+
+    A line joins means over the same instances: those that have a gap at each of its values.
+    """
+    _check(best, ("problem", "dataset", "instance", "gap"))
     grouping, table = _grouped(best, by)
-    data = gap_by_parameter_data(gap_by_parameter(table, grouping.column), grouping.column)
+    data = gap_by_parameter_data(table, grouping.column)
     return _drawn(
         "gaps", data, ax,
         lambda data, axes: draw_gap_by_parameter(

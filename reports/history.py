@@ -19,7 +19,7 @@ from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.stored.durable import make_folder, write_durably
 from boundmark.reports.stored.parquet import as_frame, read_table
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text import MISSING, integer, natural_order, percent
+from boundmark.reports.text import MISSING, gap_percent, integer, natural_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,7 +183,7 @@ COLUMNS = (
     PageColumn("commit", lambda row: row.commit, is_text=True),
     PageColumn("suites", lambda row: row.suites, is_text=True),
     PageColumn("n", lambda row: integer(row.instances)),
-    PageColumn("mean gap (%)", lambda row: percent(row.mean_gap)),
+    PageColumn("mean gap (%)", lambda row: gap_percent(row.mean_gap)),
     PageColumn("optimal", lambda row: integer(row.optimal)),
     PageColumn("tasks not ok", lambda row: integer(row.failed)),
     PageColumn("reference", _reference),

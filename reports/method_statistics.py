@@ -58,6 +58,8 @@ def comparisons(tasks: pd.DataFrame) -> Iterator[Comparison]:
         yield Comparison(tuple(sorted(instances)), methods)
 
 
+BEST_KNOWN = "best_known_bound"
+
 # Of each role: the kinds of methods that have it, and the column of what they deliver.
 ROLES = {
     "solutions": (("heuristic", "exact"), "objective"),
@@ -86,6 +88,7 @@ def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
     best = {
         "objective": known["objective"].astype("float64"),
         "bound_certified": known["bound"].astype("float64"),
+        BEST_KNOWN: known[BEST_KNOWN].astype("float64"),
     }
     rows: list[dict[str, Any]] = []
     tasks = tasks[NEEDED]
@@ -100,20 +103,14 @@ def method_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
 
 
 def instance_gaps(tasks: pd.DataFrame, certified: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per role, method and instance that have a gap, of the largest comparisons.
-
-    That is of methods that were given all instances that any method of the problem was given.
-    Seeds are averaged.
-    """
+    """Return one row per role, method and instance that have a gap; seeds are averaged."""
     known = certified.set_index("instance_sha256")
     found = []
     for role, (kinds, column) in ROLES.items():
         chosen = tasks.loc[tasks["method_kind"].isin(kinds), NEEDED]
-        largest = next(comparisons(chosen), None)
-        if largest is None:
+        if chosen.empty:
             continue
-        own = chosen[is_among(chosen["method"], largest.methods)]
-        values = per_instance(own, column).reindex(largest.instances)
+        values = per_instance(chosen, column)
         values = values.where(values > 0)
         upward = column == "objective"
         other = known["bound" if upward else "objective"].astype("float64")
@@ -144,6 +141,9 @@ def _compared(
     other = other.where(other > 0)
     gaps, to_best = (_quotients(values, one, upward) for one in (other, best[column]))
     shared = gaps.dropna(axis=1, how="all").dropna().index
+    recorded = best[BEST_KNOWN] if upward else best[BEST_KNOWN].iloc[:0]
+    to_known = _quotients(values, recorded.where(recorded > 0), upward)
+    to_known = to_known.loc[to_known.dropna(axis=1, how="all").dropna().index]
     members = gaps.loc[shared, gaps.columns[gaps.notna().any()]]
     intervals = geometric_mean_intervals(members)
     counts = wins_and_ties(values if upward else -values)
@@ -168,6 +168,8 @@ def _compared(
             "mean_gap_low": low - 1,
             "mean_gap_high": high - 1,
             "mean_gap_to_best": geometric_mean(common_to_best.loc[delivered, method]) - 1,
+            "known": int(to_known[method].notna().sum()),
+            "mean_gap_to_best_known": geometric_mean(to_known[method].dropna()) - 1,
             "claiming": len(claimed),
             "mean_claimed_gap": geometric_mean(1 / claimed) - 1,
             "optimal": proven.loc[proven["method"] == method, "instance_sha256"].nunique(),

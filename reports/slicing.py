@@ -21,7 +21,7 @@ from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
 from boundmark.reports.stored.store import ResultStore, parsed_pair
 from boundmark.reports.tables.parameters import json_object
 from boundmark.reports.tables.rows import best_rows, rows
-from boundmark.reports.text import MISSING, count, integer, percent
+from boundmark.reports.text import MISSING, count, gap_percent, integer, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,7 +161,7 @@ def _columns(method: str) -> tuple[PageColumn, ...]:
     return (
         PageColumn(method, shown(lambda row: integer(round(row.latency)))),
         PageColumn(f"{method}: saved %", shown(_saved)),
-        PageColumn(f"{method}: gap (%)", shown(lambda row: percent(row.gap))),
+        PageColumn(f"{method}: gap (%)", shown(lambda row: gap_percent(row.gap))),
     )
 
 
@@ -198,7 +198,7 @@ def _means(key: tuple[Any, ...], part: pd.DataFrame, methods: list[str]) -> tupl
     return (
         *cells,
         Cell(percent(1 - geometric_mean(limits)), ", ".join(of(limits))),
-        Cell(percent(geometric_mean(best) - 1), ", ".join(of(best))),
+        Cell(gap_percent(geometric_mean(best) - 1), ", ".join(of(best))),
     )
 
 
@@ -232,13 +232,17 @@ def _longer(latency: Any, reference: Any) -> str:
     return MISSING if pd.isna(reference) or not reference else percent(latency / reference - 1)
 
 
+def _gap(latency: Any, bound: Any) -> str:
+    return MISSING if pd.isna(bound) or not bound else gap_percent(latency / bound - 1)
+
+
 MEMORY_COLUMNS = (
     PageColumn("method", lambda row: row.method, is_text=True),
     PageColumn("least memory %", lambda row: integer(row.memory)),
     PageColumn("latency there", lambda row: integer(row.latency)),
     PageColumn("longer %", lambda row: _longer(row.latency, row.most_latency)),
     PageColumn("bound", lambda row: integer(row.bound)),
-    PageColumn("gap (%)", lambda row: _longer(row.latency, row.bound)),
+    PageColumn("gap (%)", lambda row: _gap(row.latency, row.bound)),
 )
 
 
@@ -368,7 +372,7 @@ LATENCY_COLUMNS = (
     PageColumn("parameters", lambda row: row.parameters, is_text=True),
     PageColumn("best latency", lambda row: integer(row.latency)),
     PageColumn("bound", lambda row: integer(row.bound)),
-    PageColumn("gap (%)", lambda row: _longer(row.latency, row.bound)),
+    PageColumn("gap (%)", lambda row: _gap(row.latency, row.bound)),
     PageColumn("one device", lambda row: integer(row.one_device)),
     PageColumn("saved %", lambda row: _saving(row.latency, row.one_device)),
     PageColumn("equal slices", lambda row: integer(row.equal_slices)),

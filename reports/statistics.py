@@ -43,11 +43,14 @@ class Bootstrap:
         Share of the resamples whose mean is within the interval.
     seed
         Of the random numbers; a fixed one gives the same report for the same results.
+    least
+        Fewer ratios have no interval: resamples of two have three means in all.
     """
 
     resamples: int = 2000
     confidence: float = 0.95
     seed: int = 1
+    least: int = 3
 
 
 # Numbers drawn at a time.
@@ -63,7 +66,7 @@ Counts: TypeAlias = npt.NDArray[np.uint16]
 def geometric_mean_interval(
     ratios: npt.ArrayLike, bootstrap: Bootstrap = Bootstrap()
 ) -> tuple[float, float]:
-    """Return the percentile interval of the geometric mean, NaN for fewer than two ratios.
+    """Return the percentile interval of the geometric mean, NaN for too few ratios.
 
     The instances, one ratio each, are resampled with replacement
     (B. Efron, R. Tibshirani: "An Introduction to the Bootstrap", 1993, Section 13.3). It says how
@@ -82,7 +85,7 @@ def geometric_mean_intervals(
     """
     logs = np.log(ratios.to_numpy(np.float64))
     size = len(logs)
-    if size < 2:
+    if size < bootstrap.least:
         return dict.fromkeys(ratios.columns, (float("nan"), float("nan")))
     columns = np.ascontiguousarray(logs.T)
     # One thread: those of a matrix product take longer to wait for each other.

@@ -48,6 +48,26 @@ def percent(ratio: Any) -> str:
     return f"{100 * ratio:,.1f}"
 
 
+OPTIMAL = "optimal"
+
+# Of sentences that may be broken into lines.
+PERCENT = "\N{NO-BREAK SPACE}%"
+
+
+def gap_percent(gap: Any, sign: str = "", digits: int = 1) -> str:
+    """Return a certified gap such as 0.032 in percent; only one of exactly 0 is "optimal".
+
+    Below 0.1 % there are two decimals, so that what is nearly optimal is not shown as 0.
+    """
+    if _is_missing(gap):
+        return MISSING
+    if gap == 0:
+        return OPTIMAL
+    if 0 < gap < 0.00005:
+        return f"< 0.01{sign}"
+    return f"{100 * gap:,.{2 if abs(gap) < 0.00095 else digits}f}{sign}"
+
+
 def seconds(value: Any) -> str:
     """Return seconds with three decimals."""
     if _is_missing(value):

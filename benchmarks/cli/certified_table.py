@@ -12,10 +12,10 @@ from boundmark.benchmarks.cli.terminal import plain
 from boundmark.problems.errors import printable
 from boundmark.reports.sections.gaps import gap_sentence
 from boundmark.reports.statistics import geometric_mean
-from boundmark.reports.text import integer, natural_order, percent
+from boundmark.reports.text import gap_percent, integer, natural_order
 
 # What the column of nodes takes, and what gaps are at least.
-NODES_WIDTH, NUMBER_WIDTH = 9, 5
+NODES_WIDTH, NUMBER_WIDTH = 9, 6
 
 
 def print_certified_table(certified: pd.DataFrame) -> None:
@@ -79,13 +79,13 @@ def _gap_table(certified: pd.DataFrame, columns: Sequence[str]) -> Table:
     for (dataset, instance), rows in certified.groupby(["dataset", "instance"], sort=False):
         by_parameters = rows.set_index("parameters")
         cells = [
-            _gap(by_parameters.loc[parameters]) if parameters in by_parameters.index else ""
+            _gap(by_parameters.loc[parameters, "gap"]) if parameters in by_parameters.index else ""
             for parameters in columns
         ]
         table.add_row(plain(f"{dataset}/{instance}"), integer(rows["nodes"].iloc[0]), *cells)
     table.add_section()
     gaps = [certified[certified["parameters"] == name]["gap"].dropna() for name in columns]
-    means = [percent(geometric_mean(1 + part) - 1) for part in gaps]
+    means = [_gap(geometric_mean(1 + part) - 1) for part in gaps]
     table.add_row("geometric mean", "", *means)
     table.add_row("instances", "", *(integer(len(part)) for part in gaps))
     return table
@@ -97,5 +97,5 @@ def _heading(parameters: str) -> str:
     return "\n".join(x if len(x) < 6 else x.replace("=", "\n") for x in parts) or "gap"
 
 
-def _gap(row: Any) -> str:
-    return "*" if row["optimal"] else percent(row["gap"])
+def _gap(gap: Any) -> str:
+    return "*" if gap == 0 else gap_percent(gap)

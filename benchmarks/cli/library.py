@@ -70,7 +70,7 @@ def show(directory: Path | None, name: str, as_json: bool) -> None:
 
     from boundmark.benchmarks.cli.listing import print_rows
     from boundmark.benchmarks.cli.terminal import echo
-    from boundmark.reports.text import percent
+    from boundmark.reports.text import gap_percent
 
     opened = _library(directory)
     found = opened.named(name)
@@ -84,7 +84,7 @@ def show(directory: Path | None, name: str, as_json: bool) -> None:
                 "instance": one.label,
                 "cost": one.objective,
                 "bound": one.bound,
-                "gap %": percent(one.gap),
+                "gap %": gap_percent(one.gap),
                 "found": f"{one.objective_method or '?'}, bound by {one.bound_method or '?'}",
             }
             for one in found

@@ -332,6 +332,7 @@ def tune(
 
 def _show_tuning(found: "Tuning") -> None:
     from boundmark.benchmarks.cli.terminal import echo
+    from boundmark.reports.text import gap_percent
 
     best = found.best
     echo(f"ended: {found.ended}")
@@ -340,7 +341,8 @@ def _show_tuning(found: "Tuning") -> None:
     if found.gap == 0:
         echo("certified: on the tuned times, no partition is faster")
     else:
-        echo(f"certified: on the tuned times, no partition is more than {found.gap:.2%} faster")
+        gap = gap_percent(found.gap, "%", 2)
+        echo(f"certified: on the tuned times, no partition is more than {gap} faster")
     counts = [int((best.stages == at).sum()) for at in range(len(best.real))]
     for at, (count, real) in enumerate(zip(counts, best.real, strict=True)):
         echo(f"  stage {at}: {count} operators, {real:,} ns")

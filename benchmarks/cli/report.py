@@ -19,8 +19,10 @@ FORMATS = {
 }  # fmt: skip
 
 
-def _formats(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    chosen = [part.strip() for part in value.split(",") if part.strip()]
+def _formats(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    chosen = [part.strip() for value in values for part in value.split(",") if part.strip()]
     for name in chosen:
         if name not in FORMATS:
             raise click.BadParameter(f"{name!r} is not one of html, md, latex, csv, png.")
@@ -30,9 +32,10 @@ def _formats(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.command()
 @click.argument("directory", metavar="DIR", type=PATH)
 @click.option(
-    "--format", "formats", default="html,md", show_default=True, callback=_formats,
+    "--format", "formats", multiple=True, default=("html,md",), show_default=True,
+    callback=_formats,
     help="Formats to write besides Parquet tables and SVG plots: any of html, md, latex, csv, png, "
-    "separated by commas.",
+    "separated by commas; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--highlight", metavar="NAME", multiple=True,

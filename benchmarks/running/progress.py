@@ -20,6 +20,7 @@ from boundmark.benchmarks.running.execution.task import Outcome
 from boundmark.benchmarks.running.planning import PlannedTask
 from boundmark.benchmarks.solving.rounds import Rounds
 from boundmark.problems.errors import printable
+from boundmark.reports.text import gap_percent
 
 REFRESHES_A_SECOND = 4
 
@@ -45,7 +46,7 @@ def line_of(rounds: Rounds) -> str:
         f"round {rounds.round}/{rounds.most}",
         f"best {'-' if upper is None else f'{upper:,}'}",
         f"bound {'-' if lower is None else f'{lower:,}'}",
-        f"gap {f'{upper / lower - 1:.2%}' if upper is not None and lower else '-'}",
+        f"gap {gap_percent(upper / lower - 1, '%', 2) if upper is not None and lower else '-'}",
         f"{rounds.clock.remaining():.0f} s left",
         printable(", ".join(rounds.running)) or "checking",
     ]

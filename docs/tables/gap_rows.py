@@ -29,8 +29,7 @@ from boundmark.problems.layers import LayerAssignment
 from boundmark.problems.placement import PlacementInstance
 from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.stored.store import ResultStore
-
-OPTIMAL = "optimal"
+from boundmark.reports.text import OPTIMAL, gap_percent
 
 Frames = Mapping[str, pd.DataFrame]
 
@@ -39,10 +38,7 @@ def gap_text(cost: float, bound: float, digits: int = 2) -> str:
     """Return how far a cost is above a bound, "none" if there is no bound or no cost."""
     if pd.isna(cost) or pd.isna(bound) or not bound:
         return "none"
-    gap, least = 100 * (cost / bound - 1), 10.0**-digits
-    if gap == 0:
-        return OPTIMAL
-    return f"< {least:g} %" if gap < least / 2 else f"{gap:.{digits}f} %"
+    return gap_percent(cost / bound - 1, " %", digits)
 
 
 def ratio_text(ratio: float) -> str:
@@ -226,7 +222,8 @@ def defaults(rows: pd.DataFrame) -> Frames:
     for tool in tools:
         own = data[data["tool"] == tool]["gap"]
         fits = own.dropna()
-        most = [f"{fits.median():.1f} %", f"{fits.max():.1f} %"] if len(fits) else ["", ""]
+        ends = (fits.median(), fits.max()) if len(fits) else ()
+        most = [gap_percent(one / 100, " %") for one in ends] or ["", ""]
         lines.append([tool, len(own), len(fits), int((fits == 0).sum()), *most])
     head = ["tool", "instances", "splits that fit", OPTIMAL, "median gap", "largest gap"]
     is_training = data["phase"] == "training"
@@ -394,7 +391,7 @@ def measured() -> pd.DataFrame:
             (solve(methods="vllm-even").cost, assumed.cost),
             (other.objective(LayerAssignment.from_json(assumed.record.solution)), best.cost),
         )
-        gaps = (f"{100 * (cost / least - 1):.1f} %" for cost, least in costs)
+        gaps = (gap_text(*one, 1) for one in costs)
         lines.append([model, devices, workload[0], f"{best.cost / 1e6:,.2f}", *gaps])
     head = ["model", "devices", "phase", "optimum, ms", "vLLM, measured", "vLLM, roofline"]
     return pd.DataFrame(lines, columns=[*head, "the roofline's optimum"])

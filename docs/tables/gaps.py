@@ -9,8 +9,7 @@ from papers import TABLE_3
 
 from boundmark.bounds.placement.series.chain import WELL_SEARCHED
 from boundmark.reports.statistics import geometric_mean
-
-OPTIMAL = "optimal"
+from boundmark.reports.text import OPTIMAL, gap_percent
 
 
 def read(name: str) -> pd.DataFrame:
@@ -37,7 +36,7 @@ def overview() -> dict[str, tuple[str, str]]:
     tools, experts = read("tools-partitions"), read("experts")
     split = [_gap(cell) for cell in tools["equal work"]]
     improved = [_gap(cell) for cell in tools.iloc[:, -3:-1].to_numpy().ravel()]
-    above = [_percent(cell) for cell in experts["above"].to_numpy().ravel()]
+    above = [_gap(cell) for cell in experts["above"].to_numpy().ravel()]
     return {
         "pipeline partitions of models": (
             f"{len(zoo)} graphs of the [zoo](datasets.md#zoo)",
@@ -77,11 +76,7 @@ def weighted() -> str:
 
 def slowest_default() -> float:
     """Return how many times as long as the optimum a tool's default takes at most."""
-    return 1 + max(_percent(cell) for cell in read("defaults-by-tool")["largest gap"] if cell) / 100
-
-
-def _percent(cell: str) -> float:
-    return float(cell.removesuffix(" %"))
+    return 1 + max(_gap(cell) for cell in read("defaults-by-tool")["largest gap"] if cell) / 100
 
 
 def random_graph_table(
@@ -125,9 +120,12 @@ def placement_rows(cells: pd.DataFrame) -> list[list[str]]:
     ):
         mean, most = geometric_mean(own) - 1, own.max() - 1
         rows.append(
-            [title, str(len(own)), str(int((own == 1).sum())), f"{mean:.2%}", f"{most:.2%}"]
-        )
-    return _spaced(rows)
+            [
+                title, str(len(own)), str(int((own == 1).sum())), gap_percent(mean, " %", 2),
+                gap_percent(most, " %", 2),
+            ]
+        )  # fmt: skip
+    return rows
 
 
 def measured_table(cells: pd.DataFrame) -> str:
@@ -135,7 +133,7 @@ def measured_table(cells: pd.DataFrame) -> str:
     columns = ["vLLM, measured", "vLLM, roofline", "the roofline's optimum"]
     rows = []
     for phase, part in cells.groupby("phase", sort=True):
-        shown = [_range([_percent(cell) for cell in part[column]]) for column in columns]
+        shown = [_range([_gap(cell) for cell in part[column]]) for column in columns]
         rows.append([str(phase), str(len(part)), *shown])
     return markdown(["phase", "instances", *columns], rows)
 
@@ -151,8 +149,9 @@ def tool_rows(cells: pd.DataFrame) -> list[list[str]]:
             if gaps.empty:
                 row += ["", "", ""]
                 continue
-            mean = 100 * (geometric_mean(1 + gaps / 100) - 1)
-            row += [f"{(gaps == 0).sum()} of {len(gaps)}", f"{mean:.1f} %", f"{gaps.max():.1f} %"]
+            shown = geometric_mean(1 + gaps / 100) - 1, gaps.max() / 100
+            row.append(f"{(gaps == 0).sum()} of {len(gaps)}")
+            row += [gap_percent(one, " %") for one in shown]
         rows.append(row)
     return rows
 
@@ -181,25 +180,22 @@ def schedule_table(cells: pd.DataFrame) -> str:
 
 
 def _gap(cell: str) -> float:
-    return 0.0 if cell == OPTIMAL else _percent(cell.removeprefix("< "))
+    return 0.0 if cell == OPTIMAL else float(cell.removeprefix("< ").removesuffix(" %"))
 
 
 def _range(values: list[float]) -> str:
-    return f"{min(values):.1f} to {max(values):.1f} %"
+    least, most = (gap_percent(value / 100, " %") for value in (min(values), max(values)))
+    return most if least == most else f"{least.removesuffix(' %')} to {most}"
 
 
 def _numbers(cells: "pd.Series[str]") -> "pd.Series[float]":
     return cells.str.replace(",", "").replace("", math.nan).astype("float64")
 
 
-def _spaced(rows: list[list[str]]) -> list[list[str]]:
-    return [[cell.replace("%", " %") for cell in row] for row in rows]
-
-
 def how_far() -> Filling:
     """Return all tables of the page, and what its sentences say of them."""
     cells, tools = read("measured"), read("tools-partitions")
-    above = cells["the roofline's optimum"].map(_percent).groupby(cells["phase"]).max()
+    above = cells["the roofline's optimum"].map(_gap).groupby(cells["phase"]).max()
     placements = read("placements")
     gaps = placements["gap"].map(_gap)
     serving = read("defaults-serving")

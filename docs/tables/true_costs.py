@@ -24,6 +24,7 @@ from boundmark.problems.operator_types import FREE_OP_TYPES
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph_of
 from boundmark.problems.pipeline.graph import PipelineGraph
+from boundmark.reports.text import gap_percent
 from boundmark.reports.true_costs import (
     DECODE,
     FILE,
@@ -116,7 +117,7 @@ def measured_rows(name: str, seconds: float, folder: Path) -> Iterable[Row]:
             real = instance.objective(partition)
             PARTITIONS[f"{name} {costs} {k}"] = " ".join(map(str, partition.stages.tolist()))
             yield Row(name, costs, k, found.cost, found.bound, real, best.bound)
-            print(name, k, costs, f"{found.cost / real:.2f}", f"{real / best.bound - 1:.1%}")
+            print(name, k, costs, f"{found.cost / real:.2f}", gap_percent(real / best.bound - 1))
 
 
 def calibrated(model: MeasuredModel) -> np.ndarray:
@@ -207,8 +208,8 @@ def tables() -> list[str]:
     excesses = [
         [
             one.costs, str(one.k), f"{one.least:.2f} to {one.most:.2f}",
-            f"{one.close} of {one.models}", f"{one.excess:.1%}",
-            f"{one.worst:.1%} ({one.worst_model})",
+            f"{one.close} of {one.models}", gap_percent(one.excess, " %"),
+            f"{gap_percent(one.worst, ' %')} ({one.worst_model})",
         ]
         for one in summary()
     ]  # fmt: skip
@@ -218,7 +219,7 @@ def tables() -> list[str]:
             name,
             *(
                 ", ".join(
-                    f"{row.ratio:.2f} ({row.excess:.1%})"
+                    f"{row.ratio:.2f} ({gap_percent(row.excess, ' %')})"
                     for row in found
                     if (row.model, row.costs) == (name, costs)
                 )

@@ -34,6 +34,7 @@ from boundmark.problems.files import decompressed
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.costs import pipeline_graph_of
 from boundmark.problems.pipeline.instance import stage_costs
+from boundmark.reports.text import gap_percent
 
 STAGES = (2, 4, 8)
 
@@ -85,8 +86,8 @@ def table(rows: pd.DataFrame) -> str:
     lines = []
     for (start, noise, k), cell in rows.groupby(["start", "noise", "k"]):
         worst = cell.loc[cell[rounds[-1]].idxmax()]
-        means = [f"{mean:.1f}" for mean in cell[rounds].mean()]
-        shown = f"{worst[rounds[-1]]:.1f}", worst["model"]
+        means = [gap_percent(mean / 100) for mean in cell[rounds].mean()]
+        shown = gap_percent(worst[rounds[-1]] / 100), worst["model"]
         lines.append([start, f"{100 * noise:g} %", str(k), *means, *shown])
     head = ["start", ">noise", ">k", *(f">{one}" for one in rounds), ">worst", "worst model"]
     return markdown(head, lines)

@@ -9,7 +9,7 @@ import pandas as pd
 from boundmark.reports.comparison.gates import BOUND, OBJECTIVE, Finding, Verdict
 from boundmark.reports.comparison.pairs import Pairs, Thresholds
 from boundmark.reports.comparison.recorded_run import RecordedRun
-from boundmark.reports.statistics import geometric_mean, geometric_mean_interval
+from boundmark.reports.statistics import Bootstrap, geometric_mean, geometric_mean_interval
 from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text import count, percent
 
@@ -92,7 +92,9 @@ def paired_ratios(
     found = []
     for (problem, method), part in means.groupby(level=["problem", "method"]):
         ratios = (part["new"] / part["base"]).to_numpy()
-        low, high = geometric_mean_interval(ratios) if len(ratios) > 1 else (ratios[0], ratios[0])
+        low, high = geometric_mean_interval(ratios, Bootstrap(least=2))
+        if len(ratios) == 1:
+            low = high = ratios[0]
         own = runs[(runs["problem"] == problem) & (runs["method"] == method)]
         by_repeat = own.pivot_table("base", "instance_sha256", "repeat").dropna().to_numpy()
         sizes = [geometric_mean(one) for one in by_repeat.T if len(one)]

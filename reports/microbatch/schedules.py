@@ -17,7 +17,15 @@ from boundmark.reports.stored.store import ResultStore, read_parsed
 from boundmark.reports.tables.parameters import parameter_column
 from boundmark.reports.tables.rows import best_rows, rows
 from boundmark.reports.tables.tasks import charged_seconds
-from boundmark.reports.text import MISSING, decimal, integer, natural_order, percent, text
+from boundmark.reports.text import (
+    MISSING,
+    decimal,
+    gap_percent,
+    integer,
+    natural_order,
+    percent,
+    text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,7 +124,7 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section | None:
         PageColumn("best", lambda row: integer(row.objective)),
         PageColumn("bound", lambda row: integer(row.bound)),
         *([claimed] if best["claimed"].notna().any() else []),
-        PageColumn("gap (%)", lambda row: "optimal" if row.optimal else percent(row.gap)),
+        PageColumn("gap (%)", lambda row: gap_percent(row.gap)),
         PageColumn("bubble (%)", lambda row: percent(row.bubble_rate)),
         PageColumn("NR", lambda row: integer(row.repetend_micro_batches)),
         PageColumn("found by", lambda row: text(row.method) or MISSING, is_text=True),
@@ -129,7 +137,7 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section | None:
     ]
     title = "Best verified schedule and best certified bound of each instance"
     table = page_table(title, columns, groups, NOTES)
-    return Section("Instances", (table,))
+    return Section("Instances", (table,), is_filtered=True)
 
 
 def layout_table(

@@ -37,7 +37,7 @@ class Group:
     Attributes
     ----------
     dataset
-        The data set that all rows are about, by which readers may filter; empty if there is none.
+        The data set that all rows are about, a word that readers may filter by; empty for none.
     """
 
     heading: tuple[Cell, ...]
@@ -89,7 +89,7 @@ class Detail:
     title, summary
         What is seen before it is unfolded.
     dataset
-        By which readers may filter.
+        A word that readers may filter by.
     curve
         A drawing as SVG text; empty if there is none.
     links
@@ -122,6 +122,8 @@ class Section:
         Whether it answers what readers ask first: its plots come before its tables.
     is_open
         Whether readers see it at once; pages may fold the others away.
+    is_filtered
+        Whether readers may choose rows by words, which changes the tables and details below.
     """
 
     title: str
@@ -132,6 +134,7 @@ class Section:
     problem: str = ""
     is_headline: bool = False
     is_open: bool = False
+    is_filtered: bool = False
 
     @property
     def heading(self) -> str:

@@ -17,7 +17,7 @@ from boundmark.reports.sections.gaps import Reference, solution_section
 from boundmark.reports.stored.store import parsed_pair
 from boundmark.reports.tables.parameters import per_instance
 from boundmark.reports.tables.rows import best_rows, rows
-from boundmark.reports.text import integer, percent
+from boundmark.reports.text import PERCENT, gap_percent, integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,7 +177,7 @@ def _plot(row: Any, data: pd.DataFrame) -> Plot:
     if row.optimal:
         known = "proven optimal"
     else:
-        known = f"certified bound {integer(row.bound)}, gap {percent(row.gap)}\N{NO-BREAK SPACE}%"
+        known = f"certified bound {integer(row.bound)}, gap {gap_percent(row.gap, PERCENT)}"
     width, height = partition_size(data)
     caption = f"By {row.objective_method}: slowest stage {integer(row.objective)}, {known}."
     plot = instance_plot("partition", row, caption, data, draw_partition)

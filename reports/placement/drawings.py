@@ -16,7 +16,7 @@ from boundmark.reports.plots import COLOURS, Plot, hint, instance_plot
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.stored.store import parsed_pair
 from boundmark.reports.tables.rows import best_rows, rows
-from boundmark.reports.text import count, integer, percent
+from boundmark.reports.text import PERCENT, count, gap_percent, integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -233,7 +233,7 @@ def _plot(row: Any, spans: pd.DataFrame) -> Plot:
     elif pd.isna(row.bound):
         bound = "no certified bound"
     else:
-        bound = f"certified bound {integer(row.bound)}, gap {percent(row.gap)}\N{NO-BREAK SPACE}%"
+        bound = f"certified bound {integer(row.bound)}, gap {gap_percent(row.gap, PERCENT)}"
     caption = f"By {row.method}: makespan {integer(row.objective)}, {bound}."
     if len(data) < len(spans):
         caption += " Operators without a visible gap between them are one box."

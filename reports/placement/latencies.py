@@ -10,7 +10,7 @@ from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.statistics import geometric_mean
-from boundmark.reports.text import MISSING, decimal, natural_order, seconds
+from boundmark.reports.text import MISSING, decimal, gap_percent, natural_order, seconds
 
 # Columns that an original graph and its fused forms have in common.
 MODEL = ["dataset", "instance", "device", "transfers", "memory"]
@@ -134,7 +134,7 @@ def latency_section(results: ProblemResults, tables: Tables) -> Section | None:
         return None
 
     def show(row: "pd.Series[Any]") -> Cell:
-        gap = "" if pd.isna(row["gap"]) else f"{row['gap']:.1%}"
+        gap = "" if pd.isna(row["gap"]) else gap_percent(row["gap"], " %")
         return Cell(f"{row['speedup']:.3f}", gap, bool(row["is_best"]))
 
     best = latencies.groupby([*SCENARIO, "dataset", "instance"])["speedup"].transform("max")

@@ -10,7 +10,7 @@ from boundmark.reports.plots import Panels, Plot, distinct_names, looks, plain_l
 from boundmark.reports.problem_report import ProblemResults, Tables
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.parameters import json_object
-from boundmark.reports.text import MISSING, percent, seconds
+from boundmark.reports.text import MISSING, gap_percent, percent, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,7 +174,7 @@ PAGE_COLUMNS = (
     PageColumn("makespan", _makespan),
     PageColumn("over seeds", _spread),
     PageColumn("speedup (%)", lambda row: percent(row["speedup"])),
-    PageColumn("gap (%)", lambda row: percent(row["gap"])),
+    PageColumn("gap (%)", lambda row: gap_percent(row["gap"])),
     PageColumn("CPU seconds", lambda row: seconds(row["seconds"])),
     PageColumn("seeds", lambda row: str(row["seeds"])),
 )
@@ -201,7 +201,7 @@ def curve_section(results: ProblemResults, tables: Tables) -> Section | None:
         for method, own in part.groupby("method", sort=True):
             by_limit = {int(row["evaluations"]): row for _, row in own.iterrows()}
             cells = (
-                Cell(f"{by_limit[n]['makespan'] / MILLION:.3f}", percent(by_limit[n]["gap"]))
+                Cell(f"{by_limit[n]['makespan'] / MILLION:.3f}", gap_percent(by_limit[n]["gap"]))
                 if n in by_limit
                 else Cell(MISSING)
                 for n in limits

@@ -8,13 +8,18 @@ import numpy as np
 import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Section, Table
-from boundmark.reports.plots import COLOURS, INK, Plot
+from boundmark.reports.plots import COLOURS, GREY, INK, Plot
 from boundmark.reports.problem_report import ProblemResults, Tables
-from boundmark.reports.sections.gaps import gap_interval, mean_gap_plot
+from boundmark.reports.sections.gaps import (
+    BEST_KNOWN_NOTE,
+    TO_BEST_KNOWN,
+    gap_interval,
+    mean_gap_plot,
+)
 from boundmark.reports.sections.page_tables import PageColumn, datasets_of, page_table
 from boundmark.reports.tables.parameters import ALL
 from boundmark.reports.tables.rows import rows
-from boundmark.reports.text import count, integer, percent, seconds
+from boundmark.reports.text import count, gap_percent, integer, percent, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +59,8 @@ CLAIMED_NOTE = (
 # Comparisons of one data set on the page; the table that is stored has all.
 MOST_COMPARISONS = 4
 
-# Methods of the picture; the table has all.
-MOST_DRAWN = 14
+# Methods of the picture; the table has all. Half of them may be methods given fewer instances.
+MOST_DRAWN = 16
 
 
 def answer_section(results: ProblemResults, tables: Tables) -> Section | None:
@@ -108,6 +113,11 @@ def _table(role: str, gaps: pd.DataFrame, highlight: Sequence[str]) -> Table:
         best = PageColumn("best of first rows (%)", _best_of_first)
         columns = (*columns[:2], best, *columns[2:])
         lead += FEWER_LEAD
+    if (gaps["known"] > gaps["common"]).any() or (
+        gaps["mean_gap_to_best_known"] < gaps["mean_gap"]
+    ).any():
+        columns = (*columns[:2], PageColumn(TO_BEST_KNOWN, _to_best_known), *columns[2:])
+        notes = (*notes, BEST_KNOWN_NOTE)
     if not gaps["failed"].any():
         columns = tuple(column for column in columns if column is not NOT_OK)
     if gaps["mean_claimed_gap"].notna().any():
@@ -177,7 +187,12 @@ def _delivered(row: Any) -> str:
 
 
 def _best_of_first(row: Any) -> str:
-    return percent(row.best_of_first) if isinstance(row, _Fewer) else ""
+    return gap_percent(row.best_of_first) if isinstance(row, _Fewer) else ""
+
+
+def _to_best_known(row: Any) -> Cell:
+    n = "" if row.known == row.common else f"n = {row.known}"
+    return Cell(gap_percent(row.mean_gap_to_best_known), n)
 
 
 def _claimed(row: Any) -> Cell:
@@ -192,7 +207,7 @@ NOT_OK = PageColumn("not ok", lambda row: integer(row.failed))
 def _gap_columns(role: str) -> tuple[PageColumn, ...]:
     return (
         PageColumn("method", lambda row: Cell(row.method, best=row.is_asked_for), is_text=True),
-        PageColumn("gap (%)", lambda row: Cell(percent(row.mean_gap), best=row.is_smallest)),
+        PageColumn("gap (%)", lambda row: Cell(gap_percent(row.mean_gap), best=row.is_smallest)),
         PageColumn("95 % interval", gap_interval),
         PageColumn("n", lambda row: Cell(integer(row.common), _delivered(row))),
         PageColumn(TO_BEST[role], lambda row: percent(row.mean_gap_to_best)),
@@ -216,9 +231,12 @@ def _method_plot(gaps: pd.DataFrame, instance_gaps: pd.DataFrame) -> Plot | None
             return Plot(
                 "gap_by_method",
                 f"Certified gaps of {role}",
-                f"One dot for each of {count(data['instance_sha256'].nunique(), 'instance')}; the "
-                "bar spans the first to the third quartile, the stroke is the median. Each "
-                "method's mean time is beside its name. Left is better; 0 is proven optimal.",
+                f"A row for each method and a dot for each of its n of "
+                f"{count(data['instance_sha256'].nunique(), 'instance')}; the bar spans the first "
+                "to the third quartile, the stroke is the median. Beside each name: mean seconds "
+                "and n. Below the line are methods given fewer instances, which the rows above do "
+                "not compare with. Left is better; 0 is proven optimal. The axis is logarithmic in "
+                "cost over bound.",
                 data,
                 draw_method_gaps,
                 height=0.9 + 0.24 * data["method"].nunique(),
@@ -227,13 +245,20 @@ def _method_plot(gaps: pd.DataFrame, instance_gaps: pd.DataFrame) -> Plot | None
 
 
 def method_gap_data(gaps: pd.DataFrame, instance_gaps: pd.DataFrame, role: str) -> pd.DataFrame:
-    """Return gaps of the methods that were given all instances, those with smaller ones first."""
-    own = _of_all(gaps[(gaps["role"] == role) & (gaps["comparison"] == 0)])
-    own = own[own["mean_gap"].notna()].sort_values(["mean_gap", "method"], kind="stable")
-    chosen = own.head(MOST_DRAWN)[["method", "mean_seconds"]]
+    """Return each method's gaps, first of those that were given all instances.
+
+    Those with smaller mean gaps come first. Of a method given fewer, all its own instances count.
+    """
+    own = _of_all(gaps[(gaps["role"] == role) & gaps["mean_gap"].notna()])
+    own = own.sort_values(["comparison", "mean_gap", "method"], kind="stable")
+    own = own.drop_duplicates("method")
+    are_fewer = own["comparison"] > 0
+    fewer = own[are_fewer].head(MOST_DRAWN // 2)
+    chosen = pd.concat([own[~are_fewer].head(MOST_DRAWN - len(fewer)), fewer])
     drawn = instance_gaps[instance_gaps["role"] == role]
-    return chosen.merge(drawn, on="method").rename(columns={"mean_seconds": "seconds"})[
-        ["method", "seconds", "instance_sha256", "gap"]
+    found = chosen.assign(is_fewer=chosen["comparison"] > 0).merge(drawn, on="method")
+    return found.rename(columns={"mean_seconds": "seconds"})[
+        ["method", "is_fewer", "seconds", "instance_sha256", "gap"]
     ]
 
 
@@ -247,6 +272,9 @@ LEAST_DISTANCE = 0.07
 def draw_method_gaps(data: pd.DataFrame, axes: "Axes") -> None:
     """Draw a row of dots for each method, on a logarithmic axis of UB/LB labelled with gaps."""
     methods = list(dict.fromkeys(data["method"]))
+    compared = data.loc[~data["is_fewer"], "method"].nunique()
+    if 0 < compared < len(methods):
+        axes.axhline(compared - 0.5, color=GREY, linewidth=0.8, linestyle=":")
     largest = max(1.02, 1.05 * (1 + float(data["gap"].max())))
     for at, method in enumerate(methods):
         ratios = 1 + data.loc[data["method"] == method, "gap"].to_numpy(np.float64)
@@ -258,9 +286,10 @@ def draw_method_gaps(data: pd.DataFrame, axes: "Axes") -> None:
             markersize=3, alpha=0.6,
         )  # fmt: skip
         axes.plot([middle], [at], color=INK, linestyle="none", marker="|", markersize=11)
+    of_method = data.groupby("method")["seconds"].agg(["first", "size"])
     labels = [
-        f"{method} ({seconds(float(data.loc[data['method'] == method, 'seconds'].iloc[0]))} s)"
-        for method in methods
+        f"{method} ({seconds(own['first'])} s, n = {own['size']:.0f})"
+        for method, own in of_method.loc[methods].iterrows()
     ]
     axes.set_xscale("log")
     axes.set_yticks(range(len(methods)), labels)

@@ -50,7 +50,7 @@ def failure_section(failures: pd.DataFrame, contradicted_claims: pd.DataFrame) -
         ],
         ("Results that a task reported before it failed count in all tables.",),
     )
-    return Section("Failed tasks", (table, *counted, *wrong))
+    return Section("Failed tasks", (table, *counted, *wrong), is_filtered=True)
 
 
 def _unsupported(tasks: pd.DataFrame) -> Table:

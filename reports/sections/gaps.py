@@ -21,10 +21,19 @@ from boundmark.reports.sections.page_tables import (
     page_table,
 )
 from boundmark.reports.statistics import geometric_mean, performance_profile
-from boundmark.reports.tables.by_parameter import BEST
+from boundmark.reports.tables.by_parameter import BEST, common_gaps
 from boundmark.reports.tables.parameters import ALL, Value, per_instance, values_in_order
 from boundmark.reports.tables.rows import rows as rows_of
-from boundmark.reports.text import MISSING, count, decimal, integer, natural_order, percent
+from boundmark.reports.text import (
+    MISSING,
+    PERCENT,
+    count,
+    decimal,
+    gap_percent,
+    integer,
+    natural_order,
+    percent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,10 +43,10 @@ if TYPE_CHECKING:
 DATASET_OFFSET = 0.07
 
 
-def gap_by_parameter_data(gaps: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return the means and intervals of the gap table, where there are any."""
-    columns = ["dataset", by, "mean_gap", "mean_gap_low", "mean_gap_high"]
-    shown = gaps[gaps["mean_gap"].notna()]
+def gap_by_parameter_data(certified: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return mean gaps over common instances, with intervals and numbers of instances."""
+    columns = ["dataset", by, "instances", "mean_gap", "mean_gap_low", "mean_gap_high"]
+    shown = common_gaps(certified, by)
     if shown["dataset"].nunique() <= 2:
         shown = shown[shown["dataset"] != ALL]
     return shown[columns].reset_index(drop=True)
@@ -46,7 +55,8 @@ def gap_by_parameter_data(gaps: pd.DataFrame, by: str) -> pd.DataFrame:
 def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str) -> None:
     """Draw points with bootstrap intervals over the values of a parameter, evenly spaced.
 
-    Lines join the values of a number, and none those of a choice among names.
+    Lines join the values of a number, and none those of a choice among names, which have other
+    instances each: there, the number of instances stands at each point.
     """
     values = values_in_order(data[by])
     are_names = any(isinstance(value, str) for value in values)
@@ -56,8 +66,14 @@ def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str)
             {"mean_gap_low": data["mean_gap"], "mean_gap_high": data["mean_gap"]}
         )
         shift = (at - (len(datasets) - 1) / 2) * DATASET_OFFSET
+        places = [values.index(value) + shift for value in shown[by]]
+        sizes = f"n = {shown['instances'].iloc[0]}"
+        if are_names:
+            sizes = ""
+            for x, y, n in zip(places, 100 * shown["mean_gap"], shown["instances"], strict=True):
+                axes.annotate(f"n = {n}", (x, y), (6, 2), textcoords="offset points", fontsize=8)
         axes.errorbar(
-            [values.index(value) + shift for value in shown[by]],
+            places,
             100 * shown["mean_gap"],
             yerr=[
                 100 * (shown["mean_gap"] - shown["mean_gap_low"]).clip(lower=0),
@@ -68,7 +84,7 @@ def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str)
             linestyle="none" if are_names else look.linestyle,
             elinewidth=1.0,
             capsize=2.5,
-            label=dataset,
+            label=", ".join(filter(None, (dataset, sizes))),
         )
     axes.set_xticks(range(len(values)), [str(value) for value in values])
     axes.set_ylim(bottom=0.0)
@@ -145,7 +161,7 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
         PageColumn(grouping.parameter or "group", lambda pair: str(pair[0]), is_text=True),
         PageColumn("n", lambda pair: integer(pair[1].instances)),
         PageColumn("with gap", lambda pair: integer(pair[1].bounded)),
-        PageColumn("mean gap (%)", lambda pair: percent(pair[1].mean_gap)),
+        PageColumn("mean gap (%)", lambda pair: gap_percent(pair[1].mean_gap)),
         PageColumn("95 % interval", lambda pair: gap_interval(pair[1])),
         PageColumn("mean LB/UB", lambda pair: decimal(pair[1].mean_quality, 4)),
         PageColumn("optimal", lambda pair: integer(pair[1].optimal)),
@@ -159,6 +175,20 @@ def gap_section(results: ProblemResults, tables: Tables) -> Section | None:
     return Section("Gaps", (table,), (_distribution_plot(results),))
 
 
+TO_BEST_KNOWN = "gap to best known (%)"
+BEST_KNOWN_NOTE = (
+    "Gap to best known: to the higher of the best certified bound and the library's bound, which "
+    "was verified when it was found and is not checked again here. It enters no other number."
+)
+
+
+def is_known_better(certified: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which instances with a solution have a higher bound on record than here."""
+    own, known = certified["bound"], certified["best_known_bound"]
+    is_higher = known.notna() & (own.isna() | (known > own).fillna(False))
+    return certified["objective"].notna() & is_higher.astype(bool)
+
+
 def mean_gap(results: ProblemResults, tables: Tables) -> str:
     """Return a sentence with the mean gap over all instances; empty if there is none."""
     return gap_sentence(results.problem, results.certified)
@@ -167,26 +197,36 @@ def mean_gap(results: ProblemResults, tables: Tables) -> str:
 def gap_sentence(problem: str, certified: pd.DataFrame) -> str:
     """Return a sentence on how far the best solutions of a problem are from optimal, at most.
 
-    It is empty where no instance has a gap.
+    A second one follows where bounds on record are higher than those here. It is empty where no
+    instance has a gap.
     """
-    known = certified[certified["gap"].notna()]
-    if len(known) == 0:
-        return ""
-    space = "\N{NO-BREAK SPACE}"
-    optimal = int(known["optimal"].sum())
-    found = f"{problem}: {count(len(known), 'instance')}, "
+    own = certified[certified["gap"].notna()]
+    found = [f"{problem}: {_distance(own, 'gap')}."] if len(own) else []
+    if is_known_better(certified).any():
+        known = certified[certified["gap_to_best_known"].notna()]
+        start = "By" if found else f"{problem}: by"
+        found.append(
+            f"{start} the best known bounds, of the library, which are not checked again here: "
+            f"{_distance(known, 'gap_to_best_known')}."
+        )
+    return " ".join(found)
+
+
+def _distance(known: pd.DataFrame, column: str) -> str:
+    optimal = int((known[column] == 0).sum())
+    found = f"{count(len(known), 'instance')}, "
     if optimal == len(known):
-        return f"{found}{'all' if optimal > 1 else 'it is'} proven optimal."
+        return f"{found}{'all' if optimal > 1 else 'it is'} proven optimal"
     found += f"{optimal or 'none'} proven optimal"
-    mean = percent(geometric_mean(1 + known["gap"]) - 1)
-    found += f"; best solutions are at most {mean}{space}% above the optimum in the geometric mean"
-    worst = known.sort_values("gap", kind="stable").iloc[-1]
+    mean = gap_percent(geometric_mean(1 + known[column]) - 1, PERCENT)
+    found += f"; best solutions are at most {mean} above the optimum in the geometric mean"
+    worst = known.sort_values(column, kind="stable").iloc[-1]
     where = f"{worst['dataset']}/{worst['instance']}, {worst['parameters']}".removesuffix(", ")
-    return f"{found}, and {percent(worst['gap'])}{space}% at the worst ({where})."
+    return f"{found}, and {gap_percent(worst[column], PERCENT)} at the worst ({where})"
 
 
 def gap_interval(row: Any) -> str:
-    """Return the interval of a mean gap in percent; one instance has none."""
+    """Return the interval of a mean gap in percent; fewer than three instances have none."""
     if pd.isna(row.mean_gap_low):
         return MISSING
     return f"{percent(row.mean_gap_low)} to {percent(row.mean_gap_high)}"
@@ -201,8 +241,10 @@ def mean_gap_plot(results: ProblemResults, tables: Tables) -> Plot | None:
     return Plot(
         name,
         grouping.titled("Mean gap"),
-        "Geometric mean of UB/LB minus 1, with 95 % bootstrap intervals over instances.",
-        gap_by_parameter_data(tables[name], grouping.column),
+        "Geometric mean of UB/LB minus 1; where a line joins points, all are means over the same n "
+        "instances, those that have a gap at each of its values. Bars are 95 % bootstrap "
+        "intervals over instances, from three instances on.",
+        gap_by_parameter_data(results.certified, grouping.column),
         partial(draw_gap_by_parameter, by=grouping.column, label=grouping.axis_label),
     )
 

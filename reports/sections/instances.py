@@ -11,6 +11,7 @@ import pandas as pd
 from boundmark.reports.pages.page import Cell, Detail, Section, Table
 from boundmark.reports.plots import COLOURS, GLYPHS, Plot
 from boundmark.reports.problem_report import ProblemResults, Tables
+from boundmark.reports.sections.gaps import BEST_KNOWN_NOTE, TO_BEST_KNOWN, is_known_better
 from boundmark.reports.sections.page_tables import PageColumn, page_table
 from boundmark.reports.tables.rows import (
     Events,
@@ -21,12 +22,13 @@ from boundmark.reports.tables.rows import (
     values_of,
 )
 from boundmark.reports.text import (
+    PERCENT,
     amount,
     count,
     decimal,
+    gap_percent,
     integer,
     natural_order,
-    percent,
     plain,
     seconds,
     text,
@@ -158,6 +160,8 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
     """Return the table with one row per instance."""
     certified = results.certified
     claimed = PageColumn("claimed LB", lambda row: decimal(row.claimed, 1))
+    to_best_known = PageColumn(TO_BEST_KNOWN, lambda row: gap_percent(row.gap_to_best_known))
+    has_better = bool(is_known_better(certified).any())
     columns = (
         PageColumn("instance", _linked, is_text=True),
         PageColumn("parameters", lambda row: row.parameters, is_text=True),
@@ -165,7 +169,8 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
         PageColumn("edges", lambda row: integer(row.edges)),
         PageColumn("best UB", lambda row: integer(row.objective)),
         PageColumn("best LB", lambda row: integer(row.bound)),
-        PageColumn("gap (%)", lambda row: "optimal" if row.optimal else percent(row.gap)),
+        PageColumn("gap (%)", lambda row: gap_percent(row.gap)),
+        *([to_best_known] if has_better else []),
         *([claimed] if certified["claimed"].notna().any() else []),
         PageColumn("UB found by", lambda row: text(row.objective_method), is_text=True),
         PageColumn(
@@ -174,15 +179,14 @@ def instance_section(results: ProblemResults, tables: Tables) -> Section:
             is_text=True,
         ),
     )
-    groups = [
-        (str(dataset), rows(part), str(dataset)) for dataset, part in certified.groupby("dataset")
-    ]
     title = "Best verified solution and best certified bound of each instance"
-    return Section("Instances", (page_table(title, columns, groups, (NOTE,)),))
+    notes = (NOTE, BEST_KNOWN_NOTE) if has_better else (NOTE,)
+    table = page_table(title, columns, [((), rows(certified), "")], notes)
+    return Section("Instances", (table,), is_filtered=True)
 
 
 def _linked(row: Any) -> Cell:
-    return Cell(row.instance, href=f"#{anchor_of(row.instance_sha256)}")
+    return Cell(f"{row.dataset}/{row.instance}", href=f"#{anchor_of(row.instance_sha256)}")
 
 
 def anchor_of(sha256: str) -> str:
@@ -291,7 +295,7 @@ def detail_section(
             f"Shown are the {count(len(chosen), 'instance')} with the largest gaps, for which "
             f"there is room. The {left_out:,} others are in the tables above and in results/."
         )
-    return Section("Each instance", paragraphs=tuple(paragraphs), details=details)
+    return Section("Each instance", paragraphs=tuple(paragraphs), details=details, is_filtered=True)
 
 
 def _chosen(results: ProblemResults, most_bytes: int) -> pd.DataFrame:
@@ -345,8 +349,9 @@ def _detail(
 
 
 def _summary(row: Any) -> str:
-    gap = "optimal" if row.optimal else f"gap {percent(row.gap)}\N{NO-BREAK SPACE}%"
-    return f"best cost {integer(row.objective)}, best bound {integer(row.bound)}, {gap}"
+    gap = gap_percent(row.gap, PERCENT)
+    known = gap if row.optimal else f"gap {gap}"
+    return f"best cost {integer(row.objective)}, best bound {integer(row.bound)}, {known}"
 
 
 def _commands(tasks: pd.DataFrame) -> Mapping[str, str]:

@@ -15,13 +15,15 @@ from boundmark.reports.statistics import (
     mean_gaps_over_time,
     wins_and_ties,
 )
-from boundmark.reports.tables.parameters import groups as groups_of
 from boundmark.reports.tables.parameters import (
+    PREFIX,
     in_order,
     per_instance,
     status_counts,
+    values_in_order,
     with_all,
 )
+from boundmark.reports.tables.parameters import groups as groups_of
 from boundmark.reports.tables.rows import places_of_tasks
 from boundmark.reports.tables.tasks import SHIFT_SECONDS, charged_seconds, is_tenable
 
@@ -38,15 +40,56 @@ GAP_COLUMNS = [
 
 def gap_by_parameter(certified: pd.DataFrame, by: str) -> pd.DataFrame:
     """Return mean gaps over the instances that have one, with bootstrap intervals."""
-    rows = []
-    for dataset, value, group in groups_of(certified, by):
-        ratios = 1 + group["gap"].dropna()
-        mean = geometric_mean(ratios)
-        low, high = geometric_mean_interval(ratios)
-        optimal = int(group["optimal"].sum())
-        numbers = (len(group), len(ratios), mean - 1, low - 1, high - 1, 1 / mean, optimal)
-        rows.append((dataset, value, *numbers))
+    rows = [
+        (dataset, value, *_mean_gap(group)) for dataset, value, group in groups_of(certified, by)
+    ]
     return pd.DataFrame(rows, columns=["dataset", by, *GAP_COLUMNS])
+
+
+def _mean_gap(group: pd.DataFrame) -> tuple[float, ...]:
+    ratios = 1 + group["gap"].dropna()
+    mean = geometric_mean(ratios)
+    low, high = geometric_mean_interval(ratios)
+    optimal = int((group["gap"] == 0).sum())
+    return len(group), len(ratios), mean - 1, low - 1, high - 1, 1 / mean, optimal
+
+
+# What tells instances apart that differ in one parameter only.
+GRAPH = ("dataset", "instance", "device")
+
+
+def common_gaps(certified: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return mean gaps by data set and value, over the same instances at all values of a data set.
+
+    A line over other instances at each value would show how these differ. Not all instances have
+    all values: the values are those that have the most gaps of common instances. Values that are
+    names have all instances, since no line joins them.
+    """
+    known = certified[certified["gap"].notna() & certified[by].notna()]
+    others = [name for name in known.columns if name.startswith(PREFIX) and name != by]
+    key = [*(name for name in GRAPH if name in known), *others]
+    known = known.assign(key=known.groupby(key, dropna=False).ngroup())
+    rows = []
+    for dataset, part in with_all(known).groupby("dataset"):
+        values = values_in_order(part[by])
+        own = part if any(isinstance(one, str) for one in values) else _common(part, by)
+        shown = ((value, own[own[by] == value]) for value in values_in_order(own[by]))
+        rows += [(dataset, value, *_mean_gap(group)) for value, group in shown]
+    return pd.DataFrame(rows, columns=["dataset", by, *GAP_COLUMNS])
+
+
+def _common(part: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the rows of instances with the values that have the most rows together."""
+    of_instance = part.groupby("key")[by].agg(frozenset)
+    sizes = of_instance.value_counts().to_dict()
+
+    def rank(values: frozenset[int]) -> tuple[int, int, list[int]]:
+        instances = sum(n for own, n in sizes.items() if values <= own)
+        return len(values) * instances, instances, sorted(values)
+
+    chosen = max(sizes, key=rank)
+    complete = of_instance.index[[chosen <= own for own in of_instance]]
+    return part[part["key"].isin(complete) & part[by].isin(chosen)]
 
 
 RATIO_COLUMNS = ["instances", "delivered", "mean", "common", "common_mean"]

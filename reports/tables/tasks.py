@@ -187,6 +187,8 @@ def certified_of_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
         "float64"
     )
     table["gap"] = np.where(table["optimal"], 0.0, ratio - 1)
+    # The library may know more: see `with_best_known`.
+    table["best_known_bound"], table["gap_to_best_known"] = table["bound"], table["gap"]
     # Instances say what a tick is, tasks do not: see `with_ticks`.
     columns = [name for name in columns_of("certified") if name != "tick"]
     return with_parameter_columns(table.reset_index()[columns])

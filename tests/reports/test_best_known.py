@@ -3,13 +3,18 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from boundmark.reports.best_known import (
     best_known_section,
     improvements,
     of_results,
     shipped,
+    with_best_known,
 )
+from boundmark.reports.method_statistics import method_gaps
+from boundmark.reports.sections.gaps import gap_sentence, is_known_better
+from boundmark.reports.tables.parameters import ALL
 
 
 def task(instance: str, method: str, day: int = 1, **values: Any) -> dict[str, Any]:
@@ -93,6 +98,48 @@ def test_the_section_credits_the_record() -> None:
     assert [cell.best for cell in row][2:6] == [False, False, True, False]
     assert row[-1].text == "quick (2025-03-02); deep (2025-03-03)"
     assert best_known_section(FIRST, records(task("z", "mine", objective=1))) is None
+
+
+def test_gaps_to_the_best_known_bounds() -> None:
+    """The record's bound counts where it is higher, or the only one; other columns stay."""
+    own = {"a": (12, 4), "b": (7, 5), "c": (6, None), "d": (9, 9)}
+    certified = pd.DataFrame(
+        {
+            "instance_sha256": [f"hash of {name}" for name in own],
+            "dataset": "made-up", "instance": list(own), "parameters": "k=2",
+            "objective": [cost for cost, _ in own.values()],
+            "bound": [bound for _, bound in own.values()],
+            "gap": [2.0, 0.4, None, 0.0],
+        }
+    ).astype({"objective": "Int64", "bound": "Int64"})  # fmt: skip
+    record = records(
+        task("a", "deep", bound=9), task("c", "deep", bound=6), task("d", "x", bound=1)
+    )
+    found = with_best_known(certified, record)
+    assert found["best_known_bound"].tolist() == [9, 5, 6, 9]
+    assert found["gap_to_best_known"].tolist() == pytest.approx([1 / 3, 0.4, 0.0, 0.0])
+    pd.testing.assert_frame_equal(found[certified.columns], certified)
+    assert is_known_better(found).tolist() == [True, False, True, False]
+    assert gap_sentence("pipeline", found).replace("\N{NO-BREAK SPACE}", " ") == (
+        "pipeline: 3 instances, 1 proven optimal; best solutions are at most 61.3 % above the "
+        "optimum in the geometric mean, and 200.0 % at the worst (made-up/a, k=2). By the best "
+        "known bounds, of the library, which are not checked again here: 4 instances, 2 proven "
+        "optimal; best solutions are at most 16.9 % above the optimum in the geometric mean, and "
+        "40.0 % at the worst (made-up/b, k=2)."
+    )
+
+
+def test_methods_have_their_gap_to_the_best_known_bounds(rows: Any, known: Any) -> None:
+    """In a column of its own, which no other number depends on."""
+    tasks, certified = known(rows)
+    bounds = certified.assign(best_known_bound=certified["bound"] * 2)
+    found = method_gaps(tasks, bounds)
+    own = found[(found["dataset"] == ALL) & (found["comparison"] == 0)].set_index("method")
+    # On b, another method ran out of memory.
+    assert own.loc["brkga", "known"] == 1
+    assert own.loc["brkga", "mean_gap_to_best_known"] == pytest.approx(25 / 20 - 1)
+    others = [name for name in found if name not in ("known", "mean_gap_to_best_known")]
+    pd.testing.assert_frame_equal(found[others], method_gaps(tasks, certified)[others])
 
 
 def test_records_are_those_of_the_library() -> None:

@@ -48,7 +48,7 @@ def test_bounds_are_measured_against_the_best_solutions(gaps: Any) -> None:
 
 
 def test_gaps_of_each_instance(rows: Any, known: Any) -> None:
-    """The gaps that means are of; a method that was given fewer instances has none."""
+    """The gaps that means are of; of all methods, also those that were given fewer instances."""
     table = instance_gaps(*known(rows))
     own = table[table["role"] == "solutions"].groupby("method")["gap"].apply(sorted)
     assert own["uniform"] == pytest.approx([1.0])

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boundmark.reports.text import amount, file_name, natural_order, visible
+from boundmark.reports.text import amount, file_name, gap_percent, natural_order, visible
 
 
 def test_plain_names_stay() -> None:
@@ -38,6 +38,17 @@ def test_what_cannot_be_seen_is_escaped_and_lines_stay() -> None:
     """Letters and blanks that do not break stay; control characters and lone surrogates do not."""
     assert visible("25\xa0% Größe [/b] 東\nx") == "25\xa0% Größe [/b] 東\nx"
     assert visible("\x1b[31m\x00\ud800\u202e") == r"\x1b[31m\x00\ud800\u202e"
+
+
+def test_only_a_gap_of_nothing_is_optimal() -> None:
+    """No other gap is shown as 0, and none that is open as optimal."""
+    gaps = [0, 1e-12, 4.9e-5, 5e-5, 9.4e-4, 9.6e-4, 0.032, 3.0, None]
+    assert [gap_percent(gap) for gap in gaps] == [
+        "optimal", "< 0.01", "< 0.01", "0.01", "0.09", "0.1", "3.2", "300.0", "–",
+    ]  # fmt: skip
+    assert gap_percent(1e-5, "%", 2) == "< 0.01%"
+    assert gap_percent(0.114, "%", 2) == "11.40%"
+    assert gap_percent(0, "%") == "optimal"
 
 
 def test_amounts_are_told_to_the_last_tick() -> None:

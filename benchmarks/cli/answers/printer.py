@@ -17,6 +17,7 @@ from boundmark.benchmarks.solving.presentation import named_rows, presentation_o
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import printable
 from boundmark.reports.stored.durable import write_durably
+from boundmark.reports.text import gap_percent
 
 # An answer and its files by what they hold.
 Found: TypeAlias = tuple[Answer, Mapping[str, Path]]
@@ -93,7 +94,8 @@ def _print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
     if answer.optimal:
         _print_sentence("gap", f"0 (optimal, certified){costs}")
     elif answer.gap is not None:
-        _print_sentence("gap", f"at most {answer.gap:.2%} above the optimum{costs}")
+        gap = gap_percent(answer.gap, "%", 2)
+        _print_sentence("gap", f"at most {gap} above the optimum{costs}")
     if answer.gap is not None and (sentence := presentation.cost_accuracy(answer)):
         _print_sentence("such costs", sentence)
     _print("seconds", f"{answer.seconds:.1f}")
@@ -134,7 +136,7 @@ def _print_table(found: Sequence[Found], is_wide: bool) -> None:
                 **{name: values.get(name, "") for name in differing},
                 cost: "" if answer.objective is None else f"{answer.objective:,}",
                 "bound": f"{answer.certified_bound:,}" if answer.certified_bound else "",
-                "gap": "0" if answer.optimal else "" if answer.gap is None else f"{answer.gap:.2%}",
+                "gap": "" if answer.gap is None else gap_percent(answer.gap, "%", 2),
                 "by": answer.method or "",
                 "bound by": answer.bound_method or "",
                 "s": f"{answer.seconds:.1f}",

@@ -35,40 +35,28 @@
     });
   }
 
-  const rows = [...document.querySelectorAll(".scroll tbody tr:not(.group)")].map((row) => {
-    const heads = [...row.closest("table").tHead.rows[0].cells].map((head) => head.textContent);
-    const facts = { dataset: [row.parentNode.dataset.set || ""], method: [], status: [] };
-    heads.forEach((head, at) => {
-      const name = head.endsWith(" by") ? "method" : head;
-      if (name === "method" || name === "status") facts[name].push(shown(row.cells[at]));
+  for (const form of document.querySelectorAll(".filter")) {
+    // Everything after the form, and within what holds both.
+    const place = form.parentNode;
+    const rows = [...place.querySelectorAll(".scroll tbody tr:not(.group)")];
+    if (!rows.length) continue;
+    const text = (row) => [row, row.closest("details.instance")?.querySelector("summary")]
+      .map((part) => part?.textContent ?? "").concat(row.parentNode.dataset.set ?? "").join(" ").toLowerCase();
+    const hide = (outer, inner) => place.querySelectorAll(outer).forEach((part) => {
+      part.hidden = [...part.querySelectorAll(inner)].every((row) => row.hidden);
     });
-    for (const name in facts) facts[name] = facts[name].filter(Boolean);
-    return { row, facts };
-  });
-  const form = document.getElementById("filter");
-  for (const select of form.querySelectorAll("select")) {
-    const values = new Set(rows.flatMap((one) => one.facts[select.name]));
-    const order = (a, b) => a.localeCompare(b, "en", { numeric: true });
-    for (const value of [...values].sort(order)) select.add(new Option(value, value));
-    select.parentNode.hidden = values.size < 2;
+    let texts;
+    const filter = () => {
+      texts ??= rows.map(text);
+      const words = form.elements.words.value.toLowerCase().split(/\s+/);
+      rows.forEach((row, at) => { row.hidden = !words.every((word) => texts[at].includes(word)); });
+      for (const outer of ["tbody", ".scroll:has(tbody)", "details.instance"]) hide(outer, "tbody tr:not(.group)");
+      form.elements.count.value = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+    };
+    form.addEventListener("input", filter);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.hidden = false;
   }
-  const filter = () => {
-    const wanted = [...new FormData(form)].filter(([, value]) => value);
-    for (const { row, facts } of rows) {
-      row.hidden = wanted.some(([name, value]) => facts[name].length && !facts[name].includes(value));
-    }
-    for (const body of document.querySelectorAll(".scroll tbody")) {
-      body.hidden = [...body.rows].every((row) => row.hidden || row.classList.contains("group"));
-    }
-    for (const detail of document.querySelectorAll("details.instance")) {
-      const dataset = form.elements.dataset.value;
-      detail.hidden = (dataset && detail.dataset.set !== dataset)
-        || [...detail.querySelectorAll("tbody tr")].every((row) => row.hidden);
-    }
-  };
-  form.addEventListener("change", filter);
-  form.addEventListener("reset", () => setTimeout(filter));
-  form.hidden = false;
 
   const unfold = () => {
     const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));

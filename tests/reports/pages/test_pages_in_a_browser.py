@@ -93,15 +93,23 @@ def click_head(shown: Any, caption: str, head: str) -> None:
     shown.execute_script(script, caption, head)
 
 
-def choose(shown: Any, name: str, value: str) -> None:
-    """Choose a value of one of the filters."""
+def rows_with(shown: Any, title: str, words: str) -> list[str]:
+    """Return the texts of the rows of a section that stay when words are typed above them."""
     script = """
-      const select = document.getElementById("filter").elements[arguments[0]];
-      select.value = arguments[1];
-      if (select.value !== arguments[1]) throw new Error("no such choice");
-      select.dispatchEvent(new Event("change", {bubbles: true}));
+      const section = [...document.querySelectorAll("h2")]
+        .find((h) => h.textContent === arguments[0]).closest("section");
+      const form = section.querySelector(".filter");
+      form.elements.words.value = arguments[1];
+      form.elements.words.dispatchEvent(new Event("input", {bubbles: true}));
+      const rows = [...section.querySelectorAll("tbody tr:not(.group)")].filter((r) => !r.hidden);
+      if (!form.elements.count.value.startsWith(`${rows.length} of `)) throw new Error("count");
+      if ([...section.querySelectorAll(".scroll:not([hidden]) > table")]
+        .some((table) => table.querySelectorAll("tbody tr:not(.group):not([hidden])").length === 0))
+        throw new Error("a head without rows");
+      return rows.map((row) => row.textContent);
     """
-    shown.execute_script(script, name, value)
+    found: list[str] = shown.execute_script(script, title, words)
+    return found
 
 
 METHODS = "Methods over all instances"
@@ -135,31 +143,36 @@ def _seconds(shown: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("dataset", "onnx-light"), ("method", "brkga-100"), ("status", "crashed")],
-)
-def test_rows_filter(shown: Any, name: str, value: str) -> None:
-    """Only rows about the choice stay, and all come back."""
-    script = """
-      return [...document.querySelectorAll("tbody tr:not(.group)")].filter((r) => !r.hidden).length;
-    """
-    everything = shown.execute_script(script)
-    choose(shown, name, value)
-    assert 0 < shown.execute_script(script) < everything
-    if name == "method":
-        assert column(shown, METHODS, "method") == [value]
-    if name == "status":
-        failed = "Tasks that did not end ok, or delivered nothing"
-        assert set(column(shown, failed, "status")) == {value}
-    if name == "dataset":
-        datasets = shown.execute_script(
-            "return [...document.querySelectorAll('details.instance')]"
-            ".filter((d) => !d.hidden).map((d) => d.dataset.set);"
-        )
-        assert set(datasets) == {value}
-    shown.execute_script("document.querySelector('#filter button').click();")
-    shown.execute_async_script("setTimeout(arguments[0], 50);")
-    assert shown.execute_script(script) == everything
+    ("title", "words"),
+    [
+        ("Instances", "onnx-light"), ("Instances", "K=4 optimal"), ("Failed tasks", "crashed"),
+        ("Each instance", "brkga-100"), ("Instances", "no such words"),
+    ],
+)  # fmt: skip
+def test_rows_filter(shown: Any, title: str, words: str) -> None:
+    """Only rows with all the words stay, no head stays without rows, and all come back."""
+    everything = rows_with(shown, title, "")
+    found = rows_with(shown, title, words)
+    assert len(found) < len(everything)
+    assert bool(found) == (words != "no such words")
+    assert all(word.lower() in text.lower() for word in words.split() for text in found)
+    assert rows_with(shown, title, "") == everything
+
+
+def test_filters_stand_in_what_they_change(shown: Any) -> None:
+    """Plots and means are of all rows, and no filter is above them."""
+    assert not shown.execute_script("return !!document.querySelector('main > section .filter');")
+
+
+def test_instances_sort_over_all_data_sets(shown: Any) -> None:
+    """The largest gap is on top, whatever data set it is of."""
+    caption = "Best verified solution and best certified bound of each instance"
+    for _ in range(2):
+        click_head(shown, caption, "gap (%)")
+    shown.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true; });")
+    gaps = column(shown, caption, "gap (%)")
+    numbers = [float(gap.replace("optimal", "0").strip("< ").replace(",", "")) for gap in gaps]
+    assert numbers == sorted(numbers, reverse=True)
 
 
 def test_instances_unfold(shown: Any) -> None:
@@ -254,7 +267,7 @@ def test_without_scripts_all_rows_are_there(browser: Any, page: Path) -> None:
     browser.get(page.as_uri())
     by_css = "css selector"
     rows = browser.find_elements(by_css, "tbody tr")
-    form = browser.find_element(by_css, "#filter")
+    form = browser.find_element(by_css, ".filter")
     is_shown = form.is_displayed()
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert len(rows) > 100

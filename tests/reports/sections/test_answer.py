@@ -59,12 +59,18 @@ def test_methods_on_equal_terms_come_first(answer: Any) -> None:
     assert (few[0].text, few[gap].text, few[above].text) == ("few", "10.0", "50.0")
     assert not few[gap].best
     assert "not ok" not in heads
-    # The picture comes first, with a dot for each instance of the methods on equal terms.
+    # The picture comes first, with a dot for each instance of each method; the one of the first
+    # instance alone is last.
     assert answer.is_headline
     plot = answer.plots[0]
     assert plot.name == "pipeline/gap_by_method"
-    assert set(plot.data["method"]) == {"plain", "quick"}
-    assert plot.data.groupby("method")["gap"].count().tolist() == [3, 3]
+    assert list(dict.fromkeys(plot.data["method"])) == ["plain", "quick", "few"]
+    assert plot.data.groupby("method")["gap"].count().to_dict() == {
+        "few": 1,
+        "plain": 3,
+        "quick": 3,
+    }
+    assert plot.data.loc[plot.data["is_fewer"], "gap"].tolist() == pytest.approx([0.1])
 
 
 @pytest.mark.parametrize("largest", [0.0, 0.004, 3.0, 500.0])
@@ -72,10 +78,11 @@ def test_axes_of_any_range_have_few_ticks(largest: float) -> None:
     """Tick labels are gaps in percent; 0 is always among them."""
     axes = Figure().subplots()
     data = pd.DataFrame(
-        {"method": "m", "seconds": 0.5, "instance_sha256": ["a", "b"], "gap": [0.0, largest]}
-    )
+        {"method": "m", "is_fewer": False, "seconds": 0.5, "instance_sha256": ["a", "b"],
+         "gap": [0.0, largest]}
+    )  # fmt: skip
     draw_method_gaps(data, axes)
     labels = [text.get_text() for text in axes.get_xticklabels()]
     assert labels[0] == "0"
     assert 1 <= len(labels) <= 15
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["m (0.500 s)"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["m (0.500 s, n = 2)"]

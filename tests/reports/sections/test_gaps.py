@@ -35,15 +35,15 @@ def test_mean_gaps_in_the_order_of_values(
     axes: Axes, values: list[int | str], ticks: list[str], has_line: bool
 ) -> None:
     """Evenly spaced; names are not joined by lines, which would say that they are a scale."""
-    gaps = pd.DataFrame(
-        {"dataset": "zoo", "param_x": values, "mean_gap": [0.3, 0.1, 0.2],
-         "mean_gap_low": None, "mean_gap_high": 0.4}
-    )  # fmt: skip
-    data = gap_by_parameter_data(gaps.astype({"mean_gap_low": "float64"}), "param_x")
+    certified = pd.DataFrame(
+        {"dataset": "zoo", "instance": "net", "param_x": values, "gap": [0.3, 0.1, 0.2]}
+    )
+    data = gap_by_parameter_data(certified, "param_x")
     draw_gap_by_parameter(data, axes, "param_x", "x of it")
     assert [text.get_text() for text in axes.get_xticklabels()] == ticks
     assert axes.get_xlabel() == "x of it"
-    assert labels(axes) == ["zoo"]
+    assert labels(axes) == ["zoo, n = 1" if has_line else "zoo"]
+    assert [text.get_text() for text in axes.texts] == [] if has_line else ["n = 1"] * 3
     points = axes.containers[0].lines[0]
     heights = dict(zip(points.get_xdata(), points.get_ydata(), strict=True))
     assert [heights[at] for at in range(3)] == pytest.approx(
@@ -54,11 +54,9 @@ def test_mean_gaps_in_the_order_of_values(
 
 def test_the_mean_over_all_is_left_out_beside_a_single_data_set() -> None:
     """It would be drawn twice."""
-    gaps = pd.DataFrame(
-        {"dataset": ["all data sets", "zoo"], "param_x": 1, "mean_gap": 0.1,
-         "mean_gap_low": 0.1, "mean_gap_high": 0.1}
-    )  # fmt: skip
-    assert gap_by_parameter_data(gaps, "param_x")["dataset"].tolist() == ["zoo"]
+    certified = pd.DataFrame({"dataset": ["zoo"], "instance": "net", "param_x": 1, "gap": 0.1})
+    found = gap_by_parameter_data(certified, "param_x")
+    assert found["dataset"].tolist() == ["zoo"]
 
 
 def test_curves_of_gaps_end_below_1_where_some_are_missing(axes: Axes) -> None:

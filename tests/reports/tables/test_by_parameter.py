@@ -11,6 +11,7 @@ from boundmark.reports.tables.by_parameter import (
     anytime_by_parameter,
     best_certified_bounds,
     bounds_by_parameter,
+    common_gaps,
     gap_by_parameter,
     runtime_by_parameter,
     solutions_by_parameter,
@@ -26,7 +27,46 @@ def test_gap_by_parameter(certified: pd.DataFrame) -> None:
     assert (row["instances"], row["bounded"], row["optimal"]) == (2, 2, 1)
     assert row["mean_gap"] == pytest.approx(2**0.5 - 1)
     assert row["mean_quality"] == pytest.approx(0.5**0.5)
-    assert (row["mean_gap_low"], row["mean_gap_high"]) == pytest.approx((0.0, 1.0))
+    assert pd.isna(row["mean_gap_low"])
+
+
+def gaps_of(**of_graph: dict[int, float]) -> pd.DataFrame:
+    """Return the gaps of graphs by k."""
+    return pd.DataFrame(
+        [
+            {"dataset": "zoo", "instance": name, "device": "", K: k, "gap": gap}
+            for name, own in of_graph.items()
+            for k, gap in own.items()
+        ]
+    ).astype({K: "Int64"})
+
+
+def test_means_by_parameter_that_lines_join_are_of_the_same_instances() -> None:
+    """The hard graph alone has k = 8: its gap is no rise of the others'."""
+    easy = {2: 0.1, 4: 0.1}
+    found = common_gaps(gaps_of(a=easy, b=easy, c=easy, hard={2: 0.5, 4: 0.5, 8: 0.5}), K)
+    own = found[found["dataset"] == "zoo"]
+    assert own[K].tolist() == [2, 4]
+    assert own["instances"].tolist() == [4, 4]
+    assert own["mean_gap"].tolist() == pytest.approx([(1.1**3 * 1.5) ** 0.25 - 1] * 2)
+
+
+def test_values_that_most_instances_have_stay() -> None:
+    """One graph without k = 8 is left out, rather than k = 8 of all others."""
+    whole = {2: 0.0, 4: 0.1, 8: 0.2}
+    found = common_gaps(gaps_of(a=whole, b=whole, c=whole, d={2: 0.9}), K)
+    own = found[found["dataset"] == ALL]
+    assert own[K].tolist() == [2, 4, 8]
+    assert own["instances"].tolist() == [3, 3, 3]
+    assert own["mean_gap"].tolist() == pytest.approx([0.0, 0.1, 0.2])
+    assert own["mean_gap_low"].tolist() == pytest.approx([0.0, 0.1, 0.2])
+
+
+def test_names_have_all_their_instances() -> None:
+    """No line joins them."""
+    gaps = gaps_of(a={2: 0.1, 4: 0.1}, b={2: 0.3})
+    found = common_gaps(gaps.assign(param_x=["x", "y", "x"]), "param_x")
+    assert found.loc[found["dataset"] == "zoo", "instances"].tolist() == [2, 1]
 
 
 def test_bounds_by_parameter(tasks: pd.DataFrame, certified: pd.DataFrame) -> None:
