@@ -1,12 +1,13 @@
 """Pages of the library, made from `library/` when the site is built, and what makes tables fit.
 
-Each problem has a page with all entries, which sorts and filters by the script of reports, and
-links to the files of each entry, which are part of the site.
+Each problem has a page with all entries in one table, which sorts and filters by the script of
+reports, and a file for each entry with all of its documents, which is part of the site.
 """
 
 import re
 import shutil
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,14 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from boundmark.benchmarks.library import Entry, Library
 from boundmark.problems.catalog import problems
-from boundmark.reports.pages.formats import html_tables
-from boundmark.reports.pages.page import Cell, Group, Section, Table
 from boundmark.reports.text import MISSING, count, gap_percent, integer
 
 DOCS = Path(__file__).resolve().parent
 LIBRARY = DOCS.parent / "library"
 PAGES = "generated/library"
 
-# From a page of a problem to the files of the library.
-FILES = "../../library/"
+# Of the site: a file for each entry, and how pages lead there.
+DOWNLOADS = "downloads"
 
 # What a page would load from elsewhere; links that readers follow are no such thing.
 FOREIGN = re.compile(
@@ -33,14 +32,10 @@ FOREIGN = re.compile(
 )
 
 
-COLUMNS = (
-    "instance", "gap (%)", "cost", "bound", "nodes", "status", "solution by", "bound by", "since",
-    "payload",
-)  # fmt: skip
-
 LEAD = (
     "Cost: of the best known solution, in ticks. Bound: the best certified one; no solution costs "
-    "less. Gap: cost over bound less one. Since: the day of the last improvement."
+    "less. Gap: cost over bound less one. A name unfolds who found what and when, and the command "
+    "that checks the download; heads of columns sort."
 )
 
 
@@ -75,15 +70,14 @@ def write_pages(app: Any) -> None:
         lines = [
             f"# {name}: best-known results",
             "",
-            f"{count(len(own), 'instance')} of [{name}](../../problems/{name}.md). Names, costs "
-            "and bounds lead to the files of instance, solution and certificate; large "
-            "certificates have a file of payload to be stored beside them. `boundmark verify "
-            "INSTANCE SOLUTION CERTIFICATE` checks them. Heads of columns sort.",
+            f"{count(len(own), 'instance')} of [{name}](../../problems/{name}.md)"
+            f"{shared(own)}. A download has everything that belongs to an instance: itself, the "
+            "solution, and the certificate. `boundmark verify FILE` checks it, and says what it "
+            "proves; without boundmark installed, so does `python checker FILE` with a copy of the "
+            "folder `bounds/checker`.",
             "",
             "```{raw} html",
-            html_tables(
-                (Section("Best-known results", (table(own),), problem=name, is_open=True),)
-            ),
+            table(own),
             "```",
             "",
         ]
@@ -103,45 +97,73 @@ def finding(problem: str, entries: Sequence[Entry]) -> str:
     return f"{problem}: {found}{rest}"
 
 
-def table(entries: Sequence[Entry]) -> Table:
-    """Return a problem's table, with a group for each data set."""
-    groups = [
-        Group((), tuple(row(one) for one in entries if one.dataset == dataset), dataset)
-        for dataset in sorted({one.dataset for one in entries})
+def varying(entries: Sequence[Entry]) -> list[str]:
+    """Return the parameters that differ between entries."""
+    names = dict.fromkeys(name for one in entries for name in one.parameters)
+    return [name for name in names if len({one.parameters.get(name) for one in entries}) > 1]
+
+
+def shared(entries: Sequence[Entry]) -> str:
+    """Return the parameters that all entries share, as a clause."""
+    first = entries[0].parameters
+    same = [f"{name} = {first[name]}" for name in first if name not in varying(entries)]
+    return f", all with {', '.join(same)}" if same else ""
+
+
+def table(entries: Sequence[Entry]) -> str:
+    """Return a problem's table as HTML, the largest gaps first."""
+    names = varying(entries)
+    numbers = {
+        name: all(isinstance(one.parameters.get(name, 0), int) for one in entries) for name in names
+    }
+    heads = [
+        ("instance", ""), *((name.replace("_", " "), "n" * numbers[name]) for name in names),
+        ("gap (%)", "n g"), ("status", ""), ("bound", "n"), ("download", ""), ("cost", "n"),
+        ("nodes", "n"), ("data set", ""),
+    ]  # fmt: skip
+    lines = [
+        '<div><form class="filter" hidden><label>rows with the words '
+        '<input name="words" type="search" autocomplete="off"></label>'
+        '<output name="count"></output></form>',
+        f'<p class="lead">{LEAD}</p><div class="scroll long" tabindex="0" role="region" '
+        'aria-label="Best-known results"><table><thead><tr>',
+        *(f'<th scope="col" class="{kind}">{escape(head)}</th>' for head, kind in heads),
+        "</tr></thead><tbody>",
     ]
-    return Table(
-        f"{entries[0].problem}: {count(len(entries), 'instance')}",
-        COLUMNS,
-        tuple(groups),
-        text_columns=1,
-        text_columns_right=5,
-        lead=LEAD,
+    for one in sorted(entries, key=lambda own: (-(own.gap or 0), own.label)):
+        given = [one.parameters.get(name, "") for name in names]
+        lines.append(_row(one, [integer(x) if type(x) is int else str(x) for x in given], heads))
+    return "\n".join([*lines, "</tbody></table></div></div>"])
+
+
+def _row(entry: Entry, given: Sequence[str], heads: Sequence[tuple[str, str]]) -> str:
+    file = entry.bundle_name
+    link = f'<a href="../../{DOWNLOADS}/{file}" download>file</a>'
+    on = f" on {entry.device}" if entry.device else ""
+    facts = [f"boundmark verify {file}"]
+    for what, method, day in (
+        ("solution", entry.objective_method, entry.objective_date),
+        ("bound", entry.bound_method, entry.bound_date),
+    ):
+        facts += [f"{what} by {method}, {day}"] if method else []
+    first, *others = map(escape, facts)
+    name = (
+        f"<details><summary>{escape(entry.instance + on)}</summary><code>{first}</code><br>"
+        f"{'<br>'.join(others)}</details>"
     )
-
-
-def row(entry: Entry) -> tuple[Cell, ...]:
-    """Return an entry's cells; what has a document leads to its file."""
-    return (
-        Cell(entry.label, href=f"{FILES}instances/{entry.instance_sha256}.json"),
-        Cell(gap_percent(entry.gap)),
-        cell(entry.objective, f"solutions/{entry.solution_sha256}.json"),
-        cell(entry.bound, f"certificates/{entry.certificate_sha256}.json"),
-        Cell(integer(entry.nodes)),
-        Cell("optimal" if entry.is_optimal else "open"),
-        Cell(entry.objective_method or MISSING),
-        Cell(entry.bound_method or MISSING),
-        Cell(max(entry.objective_date, entry.bound_date)),
-        *(
-            (Cell("download", href=f"{FILES}certificates/{entry.payload_sha256}.json.gz"),)
-            if entry.payload_sha256
-            else (Cell(""),)
-        ),
+    cells = [
+        *map(escape, given), escape(gap_percent(entry.gap)),
+        "proven" if entry.is_optimal else "open", _number(entry.bound), link,
+        _number(entry.objective), integer(entry.nodes), escape(entry.dataset),
+    ]  # fmt: skip
+    shown = (
+        f'<td class="{kind}">{cell}</td>' for cell, (_, kind) in zip(cells, heads[1:], strict=True)
     )
+    return f'<tr><th scope="row">{name}</th>{"".join(shown)}</tr>'
 
 
-def cell(value: int | None, file: str) -> Cell:
-    """Return a value that leads to the file of its document."""
-    return Cell(MISSING) if value is None else Cell(integer(value), href=f"{FILES}{file}")
+def _number(value: int | None) -> str:
+    return MISSING if value is None else integer(value)
 
 
 def add_script(app: Any, page: str, template: str, context: Any, tree: Any) -> None:
@@ -156,12 +178,12 @@ def finish(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.name != "html":
         return
     out = Path(app.outdir)
-    shutil.copytree(
-        LIBRARY,
-        out / "library",
-        dirs_exist_ok=True,
-        ignore=shutil.ignore_patterns("README.md", ".lock"),
-    )
+    downloads = out / DOWNLOADS
+    shutil.rmtree(downloads, ignore_errors=True)
+    downloads.mkdir()
+    library = Library.open(LIBRARY)
+    for entry in library.entries():
+        (downloads / entry.bundle_name).write_bytes(library.bundle(entry))
     for path in out.rglob("*.html"):
         if found := FOREIGN.search(path.read_text()):
             raise SphinxError(f"{path} loads {found[0]}...; expected pages that need no network.")

@@ -32,8 +32,9 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
 
     The exit code is 0 only if all are accepted. In a results folder, every cost and bound that a
     row states must follow from the folder's instances, solutions and certificates, and so must
-    every line of the library. With a single file, name its instance too, unless that lies where a
-    results folder keeps it.
+    every line of the library. A file of the library's pages (.jsonl.gz) has all that belongs to an
+    instance. With another single file, name its instance too, unless that lies where a results
+    folder keeps it.
 
     Names of data sets, devices and methods are not checked; --sources checks those of instances.
     Whether rows are gone or were exchanged, only a manifest tells.
@@ -77,6 +78,10 @@ def verify(paths: tuple[Path, ...], sources: bool, manifest: Path | None, quiet:
     rejected = [verdict for verdict in verdicts if verdict.reason is not None]
     for verdict in rejected:
         echo(f"rejected: {verdict.subject}: {verdict.reason}")
+    if not quiet:
+        for verdict in verdicts:
+            if verdict.proved:
+                echo(f"accepted: {verdict.subject}: {verdict.proved}")
     if not quiet or rejected:
         click.echo(f"{len(verdicts) - len(rejected)} accepted, {len(rejected)} rejected")
     if rejected:

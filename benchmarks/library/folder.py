@@ -5,6 +5,7 @@ of `entries.jsonl` names the best solution and bound of an instance. Documents a
 the lines that name them and removed after these, so that a writer may be killed at any moment.
 """
 
+import gzip
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -12,11 +13,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from boundmark.bounds import checker
 from boundmark.problems.errors import InvalidInputError, StoreError, quoted
 from boundmark.problems.files import naming, read_regular
 from boundmark.problems.json_documents import json_object, toml_table
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.text import natural_order
+from boundmark.reports.text import file_name, natural_order
 
 # Where the library is if it is not beside the code; empty for none.
 VARIABLE = "BOUNDMARK_LIBRARY"
@@ -109,6 +111,11 @@ class Entry:
         }
         return tuple(name for name, is_there in named.items() if is_there)
 
+    @property
+    def bundle_name(self) -> str:
+        """The name of a file with all its documents."""
+        return f"{self.problem}-{file_name(self.instance)}-{self.instance_sha256[:8]}.jsonl.gz"
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Entry":
         """Read an entry; raises `InvalidInputError` if a field is missing, unknown or mistyped."""
@@ -177,6 +184,15 @@ class Library:
             with naming(f"{path}, line {number}"):
                 entries.append(Entry.from_json(json_object(line)))
         return entries
+
+    def bundle(self, entry: Entry) -> bytes:
+        """Return an entry's instance, solution and certificate, a line each, compressed by gzip."""
+        lines = [
+            json.dumps(checker.read_document(self.directory / name), separators=(",", ":"))
+            for name in entry.files
+            if name.endswith(".json") and not name.startswith("labels/")
+        ]
+        return gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
 
     def find(self, sha256: str) -> Entry | None:
         """Return the entry of an instance; None if there is none."""

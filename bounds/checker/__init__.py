@@ -1,6 +1,9 @@
 """Checks solutions and certificates, from the instance alone.
 
     python checker instance.json certificate_or_solution.json...
+    python checker bundle.jsonl.gz
+
+A bundle has a document in each line, the instance first.
 
 This folder needs Python 3.11 and nothing else; a copy of it runs anywhere. It uses integers
 throughout, trusts nothing that a producer wrote, and prints one line per file. It exits with 0 if
@@ -16,6 +19,7 @@ from .documents import (
     SOLUTION_FORMAT,
     instance_sha256,
     read_document,
+    read_documents,
 )
 from .registry import KINDS
 from .values import CheckFailed, Rejected, TooLarge, printable, quoted
@@ -36,4 +40,5 @@ __all__ = [
     "printable",
     "quoted",
     "read_document",
+    "read_documents",
 ]

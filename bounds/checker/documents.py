@@ -50,6 +50,33 @@ def read_document(path: Path) -> dict[str, Any]:
         return document
 
 
+# How names of files end that have a document in each line, and how those of payloads look.
+BUNDLES = (".jsonl", ".jsonl.gz")
+PAYLOAD = re.compile("[0-9a-f]{64}[.]json[.]gz")
+
+
+def read_documents(path: Path) -> list[dict[str, Any]]:
+    """Read a document, or a file with one in each line, whose certificates hold their payload."""
+    if PAYLOAD.fullmatch(path.name):
+        raise Rejected("the file is the payload of a certificate; give the certificate's file")
+    if not path.name.endswith(BUNDLES):
+        return [read_document(path)]
+    with limited("the file"):
+        data = _read(path, "the file")
+        if path.suffix == ".gz":
+            data = _expanded(data, "the file")
+        found, held = [], 0
+        for number, line in enumerate(data.splitlines(), 1):
+            document = _values(line, f"line {number}", held)
+            if type(document) is not dict:
+                raise Rejected(f"line {number} is not a JSON object")
+            found.append(document)
+            held += _size_of_values(line)
+        if not found:
+            raise Rejected("the file has no documents")
+        return found
+
+
 def _read(path: Path, what: str) -> bytes:
     """Return the content of a regular file; pipes and devices may have no end."""
     try:
@@ -72,18 +99,21 @@ def _read(path: Path, what: str) -> bytes:
 
 
 def _decompressed(name: Any, folder: Path) -> bytes:
-    if type(name) is not str or not re.fullmatch("[0-9a-f]{64}[.]json[.]gz", name):
+    if type(name) is not str or not PAYLOAD.fullmatch(name):
         raise Rejected(
             "payload_file is not the name of a file in the certificate's folder, "
             f"but {quoted(name)}"
         )
-    compressed = _read(folder / name, "the payload file")
+    return _expanded(_read(folder / name, "the payload file"), "the payload file")
+
+
+def _expanded(compressed: bytes, what: str) -> bytes:
     try:
         data = gzip.GzipFile(fileobj=io.BytesIO(compressed)).read(LARGEST_FILE + 1)
     except (OSError, EOFError, zlib.error):
-        raise Rejected("the payload file cannot be decompressed") from None
+        raise Rejected(f"{what} cannot be decompressed") from None
     if len(data) > LARGEST_FILE:
-        raise TooLarge(f"the payload file has more than {LARGEST_FILE >> 20} MiB, decompressed")
+        raise TooLarge(f"{what} has more than {LARGEST_FILE >> 20} MiB, decompressed")
     return data
 
 

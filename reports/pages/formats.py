@@ -97,20 +97,6 @@ def render_html(page: Page) -> str:
     )
 
 
-def html_tables(sections: Sequence[Section]) -> str:
-    """Return filters, tables and details of sections as HTML, to stand within somebody's page.
-
-    The page needs `templates/tables.css`, with a value for each of its colours, and at its end
-    `templates/report.js`.
-    """
-    template = _environment().get_template("tables.html.j2")
-    return template.render(
-        **_makers(sections),
-        tables=[t for s in sections for t in s.tables],
-        details=[detail for section in sections for detail in section.details],
-    )
-
-
 def _makers(sections: Sequence[Section]) -> dict[str, Any]:
     """Return what templates make cells with, and the places that links of cells may lead to."""
     details = (detail.anchor for section in sections for detail in section.details)

@@ -16,10 +16,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome for one file or row; `reason` is None if it was accepted."""
+    """The outcome for one document or row; `reason` is None if it was accepted.
+
+    Attributes
+    ----------
+    proved
+        Of a document given as a file: what it shows, as a sentence.
+    """
 
     subject: str
     reason: str | None
+    proved: str = ""
 
 
 def attempt(

@@ -16,6 +16,7 @@ from boundmark.problems.devices import find_device, is_device_file
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, find
 from boundmark.problems.problem import Instance
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.text import gap_percent
 
 Instances = dict[str, dict[str, Any]]
 
@@ -28,27 +29,37 @@ def verify_files(paths: Sequence[Path]) -> Iterator[Verdict]:
     instances: Instances = {}
     documents = []
     for path in paths:
-        document, reason = attempt(checker.read_document, path)
-        if document is None:
+        found, reason = attempt(checker.read_documents, path)
+        if found is None:
             yield Verdict(str(path), reason)
-        elif document.get("format") == checker.INSTANCE_FORMAT:
+        for document in found or ():
+            if document.get("format") != checker.INSTANCE_FORMAT:
+                documents.append((path, document))
+                continue
             digest, reason = attempt(checker.instance_sha256, document)
             if digest is None:
                 yield Verdict(str(path), reason)
             else:
                 instances[digest] = document
-        else:
-            documents.append((path, document))
     if paths and not documents and instances:
         raise InvalidInputError(
             f"{paths[0]}: only instances were given; expected solutions or certificates too."
         )
-    for path, document in documents:
-        _, reason = attempt(_check, path, document, instances)
-        yield Verdict(str(path), reason)
+    costs: dict[str, int] = {}
+    # Solutions first, so that a bound is known to be one of an optimum.
+    for path, document in sorted(documents, key=lambda one: not _is_solution(one[1])):
+        proved, reason = attempt(_proved, path, document, instances, costs)
+        yield Verdict(str(path), reason, proved or "")
 
 
-def _check(path: Path, document: dict[str, Any], instances: Instances) -> int:
+def _is_solution(document: Mapping[str, Any]) -> bool:
+    return document.get("format") == checker.SOLUTION_FORMAT
+
+
+def _proved(
+    path: Path, document: dict[str, Any], instances: Instances, costs: dict[str, int]
+) -> str:
+    """Return what a document shows of its instance; solutions add their cost to `costs`."""
     wanted = document.get("instance_sha256")
     if type(wanted) is not str or not DIGEST.fullmatch(wanted):
         raise checker.Rejected("its instance_sha256 is not a hash of 64 hexadecimal digits")
@@ -58,9 +69,21 @@ def _check(path: Path, document: dict[str, Any], instances: Instances) -> int:
         instances[checker.instance_sha256(found)] = found
     if wanted not in instances:
         raise checker.Rejected(f"its instance {wanted} was not given")
-    if document.get("format") == checker.SOLUTION_FORMAT:
-        return checker.check_solution(instances[wanted], document)
-    return checker.check_certificate(instances[wanted], document)
+    instance = instances[wanted]
+    of = f"{instance['problem']} instance {wanted[:12]}"
+    if _is_solution(document):
+        cost = checker.check_solution(instance, document)
+        costs[wanted] = min(cost, costs.get(wanted, cost))
+        return f"{of}: the solution costs {cost:,}"
+    bound = checker.check_certificate(instance, document)
+    known = costs.get(wanted)
+    proved = f"{of}: no solution costs less than {bound:,} (proof: {document['kind']})"
+    if known is None:
+        return proved
+    if known == bound:
+        return f"{proved}, so {known:,} is optimal"
+    above = f"at most {gap_percent(known / bound - 1, '%', 2)} above" if bound else "above"
+    return f"{proved}, so {known:,} is {above} the optimum"
 
 
 MADE_FROM = ["problem", "dataset", "instance", "device"]

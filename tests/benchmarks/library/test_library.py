@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import shutil
@@ -577,3 +578,39 @@ def test_the_shipped_library_is_whole() -> None:
 def test_the_shipped_library_is_accepted(boundmark: Boundmark) -> None:
     """All of it, with every instance made again from what it is called."""
     assert boundmark("verify", SHIPPED, "--sources").returncode == 0
+
+
+def test_a_file_of_an_entry_says_what_it_proves(boundmark: Boundmark, tmp_path: Path) -> None:
+    """Of each problem: the file alone is accepted, and a changed one is not."""
+    library = Library.open(SHIPPED)
+    entries = sorted(library.entries(), key=lambda one: one.nodes)
+    assert len({one.bundle_name for one in entries}) == len(entries)
+    first = {one.problem: one for one in reversed(entries) if one.payload_sha256 or one.nodes < 200}
+    assert set(first) >= {"pipeline", "microbatch", "placement", "ordering", "slicing", "layers"}
+    for one in first.values():
+        (tmp_path / one.bundle_name).write_bytes(library.bundle(one))
+    printed = boundmark("verify", *sorted(tmp_path.glob("*.jsonl.gz"))).stdout
+    assert f"{2 * len(first)} accepted, 0 rejected" in printed
+    for one in first.values():
+        head = f"{one.bundle_name}: {one.problem} instance {one.instance_sha256[:12]}: "
+        assert f"{head}the solution costs {one.objective:,}\n" in printed
+        proof = f"{head}no solution costs less than {one.bound:,} (proof: "
+        (line,) = (line for line in printed.splitlines() if proof in line)
+        end = "is optimal" if one.is_optimal else "% above the optimum"
+        assert line.endswith(end)
+        assert f"so {one.objective:,} is " in line
+    path = tmp_path / first["layers"].bundle_name
+    instance, solution, certificate = map(
+        json.loads, gzip.decompress(path.read_bytes()).splitlines()
+    )
+    certificate["bound"] += 1
+    other = tmp_path / "other.jsonl"
+    other.write_text("\n".join(map(json.dumps, (instance, solution, certificate))))
+    done = boundmark("verify", other, check=False)
+    assert done.returncode == 1
+    assert "1 accepted, 1 rejected" in done.stdout
+    other.write_text("[1]\n")
+    assert "line 1 is not a JSON object" in boundmark("verify", other, check=False).stdout
+    payload = next((SHIPPED / "certificates").glob("*.json.gz"))
+    done = boundmark("verify", payload, check=False)
+    assert "is the payload of a certificate; give the certificate's file" in done.stdout

@@ -1,9 +1,11 @@
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 from standalone_checker import run_alone
 
+from boundmark.bounds import checker
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.problem import solution_document
@@ -27,6 +29,26 @@ def test_runs_without_the_package(folder: tuple[Path, str, PipelineInstance]) ->
         f"{good[1]}: accepted, OPT <= {objective}",
     ]
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_file_with_everything_needs_no_other(
+    folder: tuple[Path, str, PipelineInstance], tmp_path: Path
+) -> None:
+    """Instance and certificate with its payload, a line each, compressed or not."""
+    directory, digest, sample = folder
+    paths = [directory / f"{name}.json" for name in (sample.sha256, digest)]
+    documents = [checker.read_document(path) for path in paths]
+    lines = "\n".join(map(json.dumps, documents))
+    (tmp_path / "all.jsonl").write_text(lines)
+    (tmp_path / "all.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    for path in tmp_path.glob("all.*"):
+        done = run_alone(directory, path)
+        assert done.stdout == f"{path}: accepted, OPT >= {documents[1]['bound']}\n"
+        assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "all.jsonl.gz").write_bytes(b"no gzip")
+    done = run_alone(directory, tmp_path / "all.jsonl.gz")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be decompressed" in done.stderr
 
 
 def test_exit_code_tells_a_rejection(folder: tuple[Path, str, PipelineInstance]) -> None:
