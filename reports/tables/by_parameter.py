@@ -4,6 +4,9 @@
 together as one more, and by value of the parameter; all but the gaps by method too.
 """
 
+from collections import Counter
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -81,7 +84,7 @@ def common_gaps(certified: pd.DataFrame, by: str) -> pd.DataFrame:
 def _common(part: pd.DataFrame, by: str) -> pd.DataFrame:
     """Return the rows of instances with the values that have the most rows together."""
     of_instance = part.groupby("key")[by].agg(frozenset)
-    sizes = of_instance.value_counts().to_dict()
+    sizes: Mapping[frozenset[int], int] = Counter(of_instance)
 
     def rank(values: frozenset[int]) -> tuple[int, int, list[int]]:
         instances = sum(n for own, n in sizes.items() if values <= own)
