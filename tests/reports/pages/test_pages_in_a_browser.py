@@ -145,7 +145,7 @@ def _seconds(shown: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("title", "words"),
     [
-        ("Instances", "onnx-light"), ("Instances", "K=4 optimal"), ("Failed tasks", "crashed"),
+        ("Instances", "onnx-light"), ("Instances", "ONNX-light K="), ("Failed tasks", "crashed"),
         ("Each instance", "brkga-100"), ("Instances", "no such words"),
     ],
 )  # fmt: skip
