@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundmark.benchmarks.cli.options import FOLDER, SECONDS
+from boundmark.benchmarks.cli.options import FILE, FOLDER, SECONDS
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.layers.plan import PlanAnswer
@@ -42,6 +42,10 @@ LABEL_WIDTH = 17
 @click.option(
     "--tpot", default="", metavar="TIME",
     help="Longest time between two tokens of a sequence, such as 30ms.",
+)  # fmt: skip
+@click.option(
+    "--ttft", default="", metavar="TIME",
+    help="Longest time to the first token of a prompt of as many tokens, if nothing else runs.",
 )  # fmt: skip
 @click.option(
     "--fix", default="", metavar="t=4,p=2",
@@ -87,12 +91,16 @@ LABEL_WIDTH = 17
     "--out", metavar="DIR", type=FOLDER,
     help="Write question, certificate and solution for the checker into this folder.",
 )  # fmt: skip
+@click.option(
+    "--plot", metavar="FILE", type=FILE,
+    help="Draw tokens a second against the time between two tokens into this file (.svg, .png).",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def plan(
     model: str, devices: str, explain: str | None, top: int, shows_all: bool, time_limit: float,
-    out: Path | None, as_json: bool, quiet: bool, sequences: int | None, global_batch: int | None,
-    **given: Any,
+    out: Path | None, plot: Path | None, as_json: bool, quiet: bool, sequences: int | None,
+    global_batch: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Find the best parallelism for a language model, with a proof that covers all others.
 
@@ -108,13 +116,19 @@ def plan(
     if (sequences if is_training else global_batch) is not None:
         wrong, right = ("--sequences", "--global-batch")[:: 1 if is_training else -1]
         raise click.UsageError(f"{wrong} is given, and the goal is {given['goal']}; see {right}.")
-    given["tpot"] = given["tpot"] or 0.0
+    given |= {name: given[name] or 0.0 for name in ("tpot", "ttft")}
     count = (global_batch if is_training else sequences) or 0
     found = plan_model(
         model, devices, sequences=count, wanted=top, seconds=time_limit, quiet=quiet or as_json,
         **given,
     )  # fmt: skip
     written = [] if out is None else found.save(out)
+    if plot is not None:
+        from matplotlib import pyplot as plt
+
+        found.plot(seconds=time_limit)
+        plt.savefig(plot)
+        written.append(plot)
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=1))
     else:

@@ -22,6 +22,7 @@ from boundmark.bounds.layers.parallel import (
     Wish,
     answer,
     ask,
+    front,
     parts,
 )
 from boundmark.problems.errors import InvalidInputError, quoted
@@ -31,11 +32,14 @@ from boundmark.problems.layers import LayerModel
 from boundmark.problems.layers.fleet import read_hosts
 from boundmark.problems.layers.model import DECODE, TRAINING
 from boundmark.problems.method import Budget
+from boundmark.reports.frame_plots import drawn
+from boundmark.reports.plots import COLOURS, GREY, Plot, plain_log_ticks
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text import size
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 # What may be fixed, and what it is.
 CHOICES = {
@@ -162,6 +166,40 @@ class PlanAnswer:
             f"there is no configuration {given}; see --all for those there are."
         )
 
+    def front(self, seconds: float = 60.0) -> "pd.DataFrame":
+        """Return the configurations of which none is better in time between tokens and in rate.
+
+        Columns are `configuration`, `milliseconds` between two tokens, `tokens_per_second`, and
+        certified limits of both, `least_milliseconds` and `most_tokens_per_second`.
+
+        Raises
+        ------
+        Error
+            If the goal is not decode, or the time was up.
+        """
+        import pandas as pd
+
+        rows = [
+            (words_of(self.question, Row(one.name, None)), 1e3 * one.seconds, one.rate,
+             1e3 * one.least_seconds, one.most_rate)
+            for one in front(self.question, Budget(seconds))
+        ]  # fmt: skip
+        columns = ("configuration", "milliseconds", "tokens_per_second", "least_milliseconds",
+                   "most_tokens_per_second")  # fmt: skip
+        return pd.DataFrame(rows, columns=list(columns))
+
+    def plot(self, ax: "Axes | None" = None, seconds: float = 60.0) -> "Axes":
+        """Draw rate against time between tokens: the front, and the certified bound of it.
+
+        Parameters
+        ----------
+        ax
+            Where; None for new axes.
+        seconds
+            Wall time of the search for the front.
+        """
+        return drawn(front_plot(self.front(seconds), self.model), ax)
+
     def check(self) -> int:
         """Check question, solution and certificate again; return the bound.
 
@@ -238,6 +276,7 @@ def plan(
     sequences: int = 0,
     context: int = 4096,
     tpot: str | float = 0.0,
+    ttft: str | float = 0.0,
     fix: str | Mapping[str, int] = "",
     at_most: str | Mapping[str, int] = "",
     weight_bits: int = 0,
@@ -269,6 +308,8 @@ def plan(
         Tokens of a sequence.
     tpot
         The longest time between two tokens of a sequence, in seconds or as ``"30ms"``.
+    ttft
+        The longest time to the first token of a prompt of as many tokens, if nothing else runs.
     fix, at_most
         Numbers of `t`, `p`, `d`, `e` and `b` that are given, or limits of them: ``"t=4,p=2"`` or a
         dict.
@@ -316,6 +357,7 @@ def plan(
         _count("context", context, 1),
         _count("sequences", sequences, 0),
         read_seconds("tpot", tpot),
+        read_seconds("ttft", ttft),
         _count("weight_bits", weight_bits, 0),
         _count("cache_bits", cache_bits, 0),
         _count("memory_percent", memory_percent, 1),
@@ -354,7 +396,7 @@ def words_of(question: Question, row: Row) -> str:
     one = numbers(row)
     found = f"TP {one['t']}" + (f" x PP {one['p']}" if one["p"] else "") + f" x DP {one['d']}"
     found += f", EP {one['e']}" * (one["e"] > 1)
-    if question.wish.goal != DECODE or one["m"] > 1:
+    if question.wish.goal != DECODE or one["m"] > 1 or not question.wish.sequences:
         found += f", {one['m']} micro-batch{'es' * (one['m'] > 1)} of {one['b']}"
     return found + ", full recomputation" * one["r"]
 
@@ -385,6 +427,30 @@ def start_line(model: str, question: Question, row: Row) -> str:
         + f" --data-parallel-size {d}" * (d > 1)
         + " --enable-expert-parallel" * (e == d > 1)
     )
+
+
+def front_plot(front: "pd.DataFrame", title: str) -> Plot:
+    """Return the plot of a front, which has a step for each configuration, and of its bound."""
+
+    def draw(data: "pd.DataFrame", axes: "Axes") -> None:
+        right = 1.15 * data["milliseconds"].max()
+        lines = (
+            ("certified bound", "least_milliseconds", "most_tokens_per_second", GREY, "--"),
+            ("best found", "milliseconds", "tokens_per_second", COLOURS[0], "-"),
+        )
+        for label, x, y, colour, style in lines:
+            axes.step([*data[x], right], [*data[y], data[y].iloc[-1]], style, where="post",
+                      label=label, color=colour)  # fmt: skip
+        axes.plot(data["milliseconds"], data["tokens_per_second"], "o", color=COLOURS[0])
+        for words, x, y in data.iloc[:, :3].to_numpy().tolist():
+            axes.annotate(words, (x, y), (4, -9), textcoords="offset points", fontsize=7)
+        axes.set_xscale("log")
+        plain_log_ticks(axes.xaxis)
+        axes.set_xlabel("ms between two tokens of a sequence")
+        axes.set_ylabel("tokens a second")
+        axes.set_ylim(bottom=0)
+
+    return Plot("front", title, "", front, draw)
 
 
 def read_seconds(name: str, given: object) -> float:

@@ -14,9 +14,11 @@ from boundmark.bounds.checker.layers.instance import NoRoom
 from boundmark.bounds.checker.layers.parallel import KEYS, MOST_SEQUENCES, Split, places_of, splits
 from boundmark.bounds.checker.layers.questions import NEVER, Configuration
 from boundmark.bounds.layers import layer_choices
+from boundmark.bounds.layers.layer_reach import KIND as REACH
+from boundmark.bounds.layers.layer_reach import Search
 from boundmark.problems.arrays import frozen
-from boundmark.problems.certificate import CERTIFICATE_FORMAT
-from boundmark.problems.errors import InvalidInputError, quoted
+from boundmark.problems.certificate import CERTIFICATE_FORMAT, Certificate
+from boundmark.problems.errors import InvalidInputError, UnsupportedError, quoted
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.layers.chain import MOST_DEVICES
 from boundmark.problems.layers.collectives import Ranks, all_reduce, all_to_all
@@ -64,6 +66,8 @@ class Wish:
         Those that are decoded at a time, or of a step of training; 0 for as many as is best.
     limit_seconds
         The longest time between two tokens; 0 for any.
+    first_seconds
+        The longest time to the first token of a prompt, if nothing else runs; 0 for any.
     weight_bits, cache_bits, memory_percent
         As of problem `layers`.
     overhead
@@ -84,6 +88,7 @@ class Wish:
     context: int = 4096
     sequences: int = 0
     limit_seconds: float = 0.0
+    first_seconds: float = 0.0
     weight_bits: int = 0
     cache_bits: int = 0
     memory_percent: int = 90
@@ -118,10 +123,10 @@ class Wish:
                 "sequences are given, and the goal is prefill; expected none: prompts follow each "
                 "other."
             )
-        if self.goal != DECODE and self.limit_seconds:
+        if self.goal != DECODE and (self.limit_seconds or self.first_seconds):
             raise InvalidInputError(
-                f"a limit on the time between tokens is given, and the goal is {self.goal}; "
-                "expected decode."
+                f"a limit on the time between tokens or to the first one is given, and the goal is "
+                f"{self.goal}; expected decode."
             )
         if not 0 <= self.sequences <= MOST_SEQUENCES:
             raise InvalidInputError(
@@ -185,7 +190,7 @@ class Question:
         split = self.split(name)
         form = self.table["forms"][list(self.facts).index(split.form)]
         flights = split.micro_batches if self.wish.goal == DECODE else 1
-        needed = sum(form["weights"]) - sum(size for _, _, size in self.table["tied"])
+        needed = sum(form["weights"]) - sum(size for _, _, size in form["tied"])
         needed += flights * sum(form["held"])
         room = [split.tensor * self.table["room"][kind] for kind, _ in places_of(split)]
         return int(needed - sum(max(0, one - form["spare"]) for one in room))
@@ -219,41 +224,69 @@ def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Question:
         "between": [[len(hosts.kinds) * bool(hosts.between)] * len(hosts.kinds)] * len(hosts.kinds),
         "tensor": degrees,
         "data": [wish.least.get("d", 1), wish.most.get("d", MOST_DEVICES)],
-        "stages": [wish.least.get("p", 1), wish.most.get("p", MOST_DEVICES)],
+        "stages": [[wish.least.get("p", 1), wish.most.get("p", MOST_DEVICES)] for _ in degrees],
         "sequences": wish.sequences,
         "batches": _batches(wish),
         "limit": round(wish.limit_seconds * NANOSECONDS),
         "unit": 1 if wish.sequences else UNIT,
-        "tied": [list(triple) for triple in model.tied(shape)],
         "joined": list(model.joined()),
         "experts": _expert_groups(model, hosts, wish, shape),
         "recomputes": RECOMPUTE[wish.recompute] if wish.goal == TRAINING else [0],
     }
+    if wish.first_seconds:
+        notes += _limit_first_token(table, model, hosts, wish, shape)
     shapes = dict.fromkeys(one.form for one in splits(table, [*hosts.hosts]))
     if not shapes:
         raise InvalidInputError(
             "nothing may be chosen: expected fewer restrictions, or a number of sequences that "
             "replicas and micro-batches divide."
         )
-    facts, known = {}, {}
+    facts, known, table["forms"] = {}, {}, []
     for form in shapes:
         tensor, experts, _, batch, again, data = form
         sharing = data if wish.shards else 1
         key = tensor, experts, batch, again, sharing
         if key not in known:
-            known[key] = model.layers(
-                replace(
-                    shape, batch=batch, tensor_parallel=tensor, experts_over=experts,
-                    recomputes=bool(again), optimizer_over=sharing,
-                )
+            workload = replace(
+                shape, batch=batch, tensor_parallel=tensor, experts_over=experts,
+                recomputes=bool(again), optimizer_over=sharing,
             )  # fmt: skip
-        facts[form] = known[key]
-    table["forms"] = [
-        _form(layers, form, hosts, wish, model.dtype) for form, layers in facts.items()
-    ]
+            known[key] = model.layers(workload), model.tied(workload)
+        facts[form], tied = known[key]
+        made = _form(facts[form], form, hosts, wish, model.dtype)
+        table["forms"].append({**made, "tied": [list(triple) for triple in tied]})
     return Question(
         wish, hosts, table, facts, model.outer_in(shape), (*model.notes, *hosts.notes, *notes)
     )
+
+
+def _limit_first_token(
+    table: dict[str, Any], model: LayerModel, hosts: Hosts, wish: Wish, shape: Workload
+) -> tuple[str, ...]:
+    """Leave only as many stages as a prompt may go through, each hop over the slowest link."""
+    if len(hosts.kinds) > 1:
+        raise InvalidInputError(
+            "the time to the first token is limited, and devices differ; expected one kind."
+        )
+    slowest = min(
+        (*hosts.inside, *([hosts.between] if hosts.between else [])),
+        key=lambda link: link.bandwidth,
+    )
+    notes = []
+    for at, tensor in enumerate(table["tensor"]):
+        layers = model.layers(replace(shape, phase=PREFILL, tensor_parallel=tensor))
+        on = StageDevice(hosts.kinds[0], tensor, hosts.inside[0] if tensor > 1 else None)
+        alone = sum(layer_seconds(layer, on, model.dtype) for layer in layers) + wish.overhead
+        sent = max((layer.output for layer in layers[:-1]), default=0)
+        hop = slowest.latency + sent / slowest.bandwidth + wish.overhead
+        hops = int((wish.first_seconds - alone) / hop) if alone <= wish.first_seconds else -1
+        table["stages"][at][1] = min(table["stages"][at][1], max(0, 1 + hops))
+        if 1 + hops < hosts.devices // tensor:
+            notes.append(
+                f"with tensor parallelism {tensor}, the first token takes {1e3 * alone:,.4g} ms "
+                f"and {1e3 * hop:,.3g} ms for each further stage, so there may be {1 + hops} stages"
+            )
+    return tuple(notes)
 
 
 def _form(
@@ -496,6 +529,61 @@ def answer(
     if result.solution is not None:
         checker.check_solution(question.document, result.solution)
     return result
+
+
+class Point(NamedTuple):
+    """A configuration on the front of the time between tokens and the rate.
+
+    `seconds` and `rate` are those of its best assignment, the others certified limits of them.
+    """
+
+    name: tuple[int, ...]
+    seconds: float
+    rate: float
+    least_seconds: float
+    most_rate: float
+
+
+def front(
+    question: Question, budget: Budget, tell: Callable[[int, int], None] = lambda done, all_: None
+) -> list[Point]:
+    """Return configurations of which none is certified to be better in both, fastest rounds first.
+
+    In the order of their bounds, each is searched unless one that is known has as short rounds and
+    as high a rate as its bounds allow.
+    """
+    if question.wish.goal != DECODE:
+        raise InvalidInputError("the goal is not decode; expected it for a front.")
+    read, found = checker.check_instance(question.document), list[Point]()
+
+    def point(one: Configuration, best: int, bound: int) -> Point:
+        seconds = (best / NANOSECONDS, question.rate(one.scale * best // one.per))
+        limits = (bound / NANOSECONDS, question.rate(one.scale * bound // one.per))
+        return Point(one.name, *seconds, *limits)
+
+    listed = [one for one in read.configurations() if one.fields]
+    listed.sort(key=lambda one: one.cost(one.least))
+    for done, one in enumerate(listed):
+        ideal = point(one, one.least, one.least)
+        if budget.is_spent():
+            raise UnsupportedError("the time was up before all configurations of the front.")
+        if one.cost(one.least) == NEVER or any(
+            known.seconds <= ideal.seconds and known.rate >= ideal.rate for known in found
+        ):
+            continue
+        tell(done, len(listed))
+        instance = instance_of(one)
+        search = Search(instance, one.read(), budget)
+        search.below(min(instance.most(), one.most or instance.most()) + 1)
+        if search.best is not None:
+            payload = search.payload(search.bound, search.largest)
+            proof = Certificate.of(instance, REACH, search.bound, payload, "plan")
+            bound = checker.check_certificate(instance.to_json(), proof.to_json())
+            found.append(point(one, instance.objective(search.best), bound))
+    found.sort(key=lambda one: (one.seconds, -one.rate))
+    return [
+        one for at, one in enumerate(found) if all(one.rate > before.rate for before in found[:at])
+    ]
 
 
 def _why_never(one: Configuration, question: Question) -> str:

@@ -33,10 +33,10 @@ def replica(table: Table, tensor: int, data: int) -> list[tuple[int, int]]:
 
 def names(table: Table) -> Iterator[tuple[Name, list[tuple[int, int]]]]:
     """Yield all configurations, and the groups of a replica."""
-    for t in table["tensor"]:
+    for t, (lowest, highest) in zip(table["tensor"], table["stages"], strict=True):
         for d in range(1, 1 + sum(count // t for _, count in table["hosts"])):
-            groups = replica(table, t, d)[: table["stages"][1]]
-            if not table["data"][0] <= d <= table["data"][1] or len(groups) < table["stages"][0]:
+            groups = replica(table, t, d)[:highest]
+            if not table["data"][0] <= d <= table["data"][1] or len(groups) < lowest:
                 continue
             total, sizes = table["sequences"], table["batches"]
             if not groups or (table["goal"] == "decode" and 0 < total < d):
@@ -89,7 +89,7 @@ def instance(table: Table, name: Name, groups: list[tuple[int, int]]) -> LayersI
     try:
         chain = LayerChain(
             time=[form["time"][kind] for kind, _ in groups],  # type: ignore[arg-type]
-            weights=form["weights"], held=form["held"], tied=tuple(map(tuple, table["tied"])),  # type: ignore[arg-type]
+            weights=form["weights"], held=form["held"], tied=tuple(map(tuple, form["tied"])),  # type: ignore[arg-type]
             joined=tuple(table["joined"]), transfer=form["transfer"], link=link,  # type: ignore[arg-type]
             devices=tuple(range(len(groups))),
             capacity=[  # type: ignore[arg-type]
@@ -166,6 +166,10 @@ def drawn(dice: random.Random, most: int = 5) -> Table:
         sharers = [(e, s) for e in range(1, devices + 1) for s in range(1, len(hosts) + 1)]
     again = dice.choice(([0], [1], [0, 1])) if goal == "training" else [0]
     syncs = goal == "training" and dice.random() < 0.7
+    tied = []
+    if n > 2 and dice.random() < 0.3:
+        i, j = sorted(dice.sample(range(n), 2))
+        tied = [[i, j, min(weights[i], weights[j])]]
     forms = [
         {
             "tensor": t, "batch": b,
@@ -173,26 +177,22 @@ def drawn(dice: random.Random, most: int = 5) -> Table:
             "weights": [one + dice.randint(0, t - 1) for one in weights],
             "held": [b * dice.choice((0, 1, 2)) for _ in range(n)],
             "experts": e, "spread": s, "recomputes": r, "spare": dice.choice((0, 0, 2)),
-            "sync": dice.randint(0, 9) if syncs else 0, "data": d,
+            "sync": dice.randint(0, 9) if syncs else 0, "data": d, "tied": tied,
             "transfer": [[dice.choice((0, 1, 3)) for _ in range(n - 1)] for _ in range(links)],
         }
         for t in tensor for b in range(1, 7) for e, s in sharers for r in again
         for d in (range(1, devices + 1) if goal == "training" else (0,))
     ]  # fmt: skip
-    tied = []
-    if n > 2 and dice.random() < 0.3:
-        i, j = sorted(dice.sample(range(n), 2))
-        tied = [[i, j, min(weights[i], weights[j])]]
     least = dice.choice((1, 1, 1, 2))
     return {
         "goal": goal, "hosts": hosts, "room": [dice.randint(8, 40) for _ in range(kinds)],
         "inside": [dice.randrange(links) for _ in range(kinds)],
         "between": [[dice.randrange(links) for _ in range(kinds)] for _ in range(kinds)],
         "tensor": tensor, "data": [1, dice.choice((devices, devices, 2))],
-        "stages": [least, dice.choice((devices + least, 2, 3))],
+        "stages": [[least, dice.choice((devices + least, 2, 3, t - 1))] for t in tensor],
         "sequences": total, "batches": sizes,
         "limit": dice.choice((0, 0, 20, 40)) if goal == "decode" else 0,
-        "unit": 1 if total else 1000, "forms": forms, "tied": tied,
+        "unit": 1 if total else 1000, "forms": forms,
         "experts": experts, "recomputes": again,
         "joined": [at for at in range(1, n) if dice.random() < 0.1],
     }  # fmt: skip

@@ -6,14 +6,15 @@ A configuration is (t, d, e, m, b, r). In each host, every t devices are a group
 for t in `tensor`. The groups make d replicas, d from one number of `data` to the other; each has a
 pipeline of its own, with a group for each stage, and runs m micro-batches of b sequences. Of n
 equal hosts with g groups, a replica has n // d hosts, or g // ceil(d / n) groups of one if d > n.
-At most the second number of `stages` of these count; replicas with less than the first are none.
+At most the second number that `stages` has for t of these count; replicas with less than the first
+are none.
 Stages follow the order of the hosts if all of them are equal. e divides d: every e replicas have
 each expert once. e t is one of `experts`, or these are none and e = 1. They are on e hosts, or on
 e / ceil(d / n), rounded up, if d > n, where one of e and ceil(d / n) divides the other. r is one of
 `recomputes`. What layers take is in the one of `forms` for t, e, this number of hosts (`spread`),
 b, r and, in training, d, else 0: time on each kind of device; weights, what they hold for each
-micro-batch, and bytes to `spare`, on a whole group; transfer over each kind of link. b is one of
-`batches`, if there are any. The cost, by `goal`:
+micro-batch, what they share (`tied`), and bytes to `spare`, on a whole group; transfer over each
+kind of link. b is one of `batches`, if there are any. The cost, by `goal`:
 
 decode
     Every group has the caches of all sequences of its replica. Of `sequences` in all, that has a
@@ -43,14 +44,14 @@ DECODE, PREFILL, TRAINING = GOALS = ("decode", "prefill", "training")
 
 FIELDS = {
     "goal", "hosts", "room", "inside", "between", "tensor", "data", "stages", "sequences",
-    "batches", "limit", "unit", "forms", "tied", "joined", "experts", "recomputes",
+    "batches", "limit", "unit", "forms", "joined", "experts", "recomputes",
 }  # fmt: skip
 
 # What a form is for.
 KEYS = ("tensor", "experts", "spread", "batch", "recomputes", "data")
 
 FORM_FIELDS = {
-    *KEYS, "time", "weights", "held", "spare",
+    *KEYS, "tied", "time", "weights", "held", "spare",
     "transfer", "sync",
 }  # fmt: skip
 
@@ -115,9 +116,11 @@ def read(document: dict[str, Any]) -> Question:
     _check_ascending(table, "recomputes", 0, 1)
     if table["experts"] and len(set(hosts)) > 1:
         raise Rejected("the instance divides experts among hosts that differ")
-    for name in ("data", "stages"):
-        if len(numbers(table[name], f"{name} of the instance", 1, MOST_DEVICES)) != 2:
-            raise Rejected(f"{name} of the instance is not two numbers")
+    if len(numbers(table["data"], "data of the instance", 1, MOST_DEVICES)) != 2:
+        raise Rejected("data of the instance is not two numbers")
+    stages = [numbers(row, "an entry of stages", 0, MOST_DEVICES) for row in _list(table, "stages")]
+    if len(stages) != len(table["tensor"]) or any(len(row) != 2 or not row[0] for row in stages):
+        raise Rejected("stages of the instance are not two numbers for each of tensor")
     number(table["sequences"], "sequences of the instance", 0, MOST_SEQUENCES)
     number(table["limit"], "limit of the instance", 0, LARGEST_COST)
     number(table["unit"], "unit of the instance", 1, MOST_UNIT)
@@ -146,8 +149,8 @@ def read(document: dict[str, Any]) -> Question:
 
 def splits(table: Mapping[str, Any], hosts: list[tuple[int, int]]) -> Iterator[Split]:
     """Yield all configurations of a table, whatever its forms are."""
-    (least, most), is_training = table["stages"], table["goal"] == TRAINING
-    for tensor in table["tensor"]:
+    is_training = table["goal"] == TRAINING
+    for tensor, (least, most) in zip(table["tensor"], table["stages"], strict=True):
         groups = sum(count // tensor for _, count in hosts)
         for data in range(table["data"][0], min(groups, table["data"][1]) + 1):
             shares = _shares(hosts, tensor, data)
@@ -260,7 +263,7 @@ def _instance(
         "time": [form.fields["time"][kind] for kind, _ in types],
         "weights": form.fields["weights"],
         "held": form.fields["held"],
-        "tied": table["tied"],
+        "tied": form.fields["tied"],
         "joined": table["joined"],
         "transfer": form.fields["transfer"],
         "link": link,
@@ -292,7 +295,7 @@ def _forms(table: dict[str, Any], kinds: int) -> dict[tuple[int, ...], _Form]:
         whole = {
             "goal": "latency", "device_order": "free", "micro_batches": 1, "in_flight": 1,
             "virtual_stages": 1, "made_of": {}, "time": form["time"], "weights": form["weights"],
-            "held": form["held"], "tied": table["tied"], "joined": table["joined"],
+            "held": form["held"], "tied": form["tied"], "joined": table["joined"],
             "transfer": form["transfer"], "link": [[0] * kinds] * kinds,
             "devices": list(range(kinds)), "capacity": table["room"], "sizes": form["weights"],
             "outer": [0, 0],

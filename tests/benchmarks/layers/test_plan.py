@@ -109,6 +109,49 @@ def test_the_most_that_fits_within_a_limit() -> None:
     assert (prompts.tokens_per_second or 0) > 1000
 
 
+def test_a_limit_on_the_first_token() -> None:
+    """It leaves as many stages as a prompt may go through; without tensor parallelism, none."""
+    alone = plan(MODEL, "4xA10", goal="prefill", fix="t=1,d=1,p=1,b=1", quiet=True)
+    milliseconds = (alone.explain()[0].computing + alone.explain()[0].reducing) / 1e6
+    # A prompt of 4,096 tokens of 4,096 dimensions takes 1.4 ms over 24 GB/s.
+    limited = plan(MODEL, "4xA10", sequences=8, ttft=f"{milliseconds + 1.5:.2f}ms", quiet=True)
+    stages = {row.name[0]: set[int]() for row in limited.found.rows}
+    for row in limited.found.rows:
+        stages[row.name[0]].add(len(set(row.devices)))
+    assert max(stages[1]) == 2
+    assert any("so there may be 2 stages" in note for note in limited.question.notes)
+    less = plan(MODEL, "4xA10", sequences=8, ttft=f"{milliseconds - 1:.2f}ms", quiet=True)
+    assert {row.name[0] for row in less.found.rows} == {2, 4}
+    with pytest.raises(InvalidInputError, match="nothing may be chosen"):
+        plan(MODEL, "4xA10", sequences=8, ttft="1ms", quiet=True)
+    with pytest.raises(InvalidInputError, match="devices differ; expected one kind"):
+        plan(MODEL, "1x2xA10,1x2xT4@10", ttft="1s", quiet=True)
+
+
+def test_the_front(tmp_path: Path) -> None:
+    """No configuration has shorter rounds and a higher rate than one on it."""
+    answer = plan(MODEL, "2xA10", at_most="b=16", quiet=True, wanted=1000)
+    front = answer.front()
+    assert front["milliseconds"].is_monotonic_increasing
+    assert front["tokens_per_second"].is_monotonic_increasing
+    assert (front["least_milliseconds"] == front["milliseconds"]).all()
+    unit = answer.question.table["unit"]
+    for row in answer.found.rows:
+        if row.cost is not None:
+            _, d, _, m, b, _ = row.name
+            time, rate = row.cost * d * m * b / unit / 1e6, answer.question.rate(row.cost)
+            better = (front["milliseconds"] <= time + 1e-3) & (
+                front["tokens_per_second"] >= rate * (1 - 1e-6)
+            )
+            assert better.any()
+    assert front["tokens_per_second"].max() == pytest.approx(answer.tokens_per_second)
+    axes = answer.plot()
+    assert [line.get_label() for line in axes.lines[:2]] == ["certified bound", "best found"]
+    axes.figure.savefig(tmp_path / "front.svg")
+    with pytest.raises(InvalidInputError, match="the goal is not decode"):
+        plan(MODEL, "2xA10", goal="prefill", fix="b=1", quiet=True).front()
+
+
 def test_training() -> None:
     """A step is the makespan and, unless that is hidden, the sum of the replicas' gradients."""
     given: dict[str, Any] = {"goal": "training", "sequences": 8, "context": 2048, "quiet": True}
@@ -197,7 +240,7 @@ def test_files_for_the_checker(asked: PlanAnswer, tmp_path: Path) -> None:
     assert subprocess.run(command, check=False).returncode == 0
     document = json.loads(Path(question).read_text())
     for forged in (
-        {**document, "tensor": [1, 2]},
+        {**document, "tensor": [1, 2], "stages": document["stages"][:2]},
         {**document, "data": [2, 4]},
         {**document, "sequences": 15},
     ):

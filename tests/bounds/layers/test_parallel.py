@@ -64,7 +64,7 @@ def check(seed: int) -> int:
 
 def test_all_configurations() -> None:
     """The best, its cost, each bound and reason, and that no certificate can be left out."""
-    assert sum(check(seed) for seed in range(60)) > 20
+    assert sum(check(seed) for seed in range(60)) > 10
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_many_configurations() -> None:
 def test_a_table_without_the_best_configuration_is_another_question() -> None:
     """Its certificate and solution are none of the whole question."""
     table = next(one for one in map(drawn, map(random.Random, range(99))) if best_is_split(one))
-    whole, part = answered(table), answered({**table, "tensor": [1]})
+    whole, part = answered(table), answered({**table, "tensor": [1], "stages": table["stages"][:1]})
     assert part.bound > whole.bound
     for forged in (part.certificate, {**whole.certificate, "payload": part.certificate["payload"]}):
         with pytest.raises(checker.Rejected):
@@ -107,7 +107,9 @@ def best_is_split(table: Table) -> bool:
         ({"hosts": [[0, 1024], [0, 1024]]}, "the instance has too many devices"),
         ({"tensor": [2, 1]}, "tensor of the instance is not ascending"),
         ({"data": [1]}, "data of the instance is not two numbers"),
-        ({"stages": [0, 1]}, "an entry of stages of the instance is not an integer from 1"),
+        ({"stages": [1, 1]}, "an entry of stages is not a list"),
+        ({"stages": []}, "stages of the instance are not two numbers for each of tensor"),
+        ({"stages": [[0, 1]] * 9}, "stages of the instance are not two numbers for each of"),
         ({"sequences": 0, "batches": []}, "batches of the instance are none"),
         ({"goal": "prefill", "batches": [1]}, "do not go with its goal"),
         ({"forms": []}, "the forms of the instance are none, or differ in layers or links"),
