@@ -241,6 +241,15 @@ def loading(size: int) -> tuple[Document, Document]:
     return {**chained(size, 8), "goal": "bottleneck"}, payload
 
 
+def choosing(size: int) -> tuple[Document, Document]:
+    """Return a question that any number of layers may be the answer to, without certificates."""
+    split = {
+        "question": "host", "host": [0], "room": size, "split_time": [[1] * size],
+        "split_bytes": [1] * size, "most_split": size, "split_joined": 1,
+    }  # fmt: skip
+    return {**chained(size, 1), **split}, {"bound": 1, "certificates": []}
+
+
 def in_halves(begin: int, end: int) -> list[int]:
     """Return the numbers in between, those in the middle first."""
     if end - begin < 2:
@@ -471,6 +480,7 @@ SHAPES = {
         500_000,
     ),
     "assignments of equal layers": Shape("layers", "layer-reach/1", reaching, 2_000),
+    "numbers of split layers": Shape("layers", "layer-choices/1", choosing, 1_000),
     "loads of equal layers": Shape("layers", "layer-load/1", loading, 16_000),
     "assignment of many layers": Shape(
         "layers", "solution", lambda n: (chained(n), {"devices": [0] * n}), 16_000

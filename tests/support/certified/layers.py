@@ -6,6 +6,7 @@ from tiny_layers import LARGER, SILENT
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.layers import LayerAssignment, LayersInstance
+from boundmark.problems.layers.chain import Split
 
 
 def _cut(sample: LayersInstance, layers: int, **changed: object) -> LayersInstance:
@@ -22,6 +23,14 @@ def _cut(sample: LayersInstance, layers: int, **changed: object) -> LayersInstan
     )  # fmt: skip
 
 
+def _hosted(sample: LayersInstance) -> LayersInstance:
+    """Return the question how many layers keep a part of themselves on the last device, a host."""
+    chain, n = sample.chain, sample.nodes
+    split = Split(host=(2,), room=9, time=chain.time + 2, bytes=frozen([0, 2, 2, 1, 0][:n]), most=3)
+    host = replace(chain, tied=(), outer=(1, 1), first=(2,), split=split)
+    return replace(sample, chain=host)
+
+
 TIGHT: dict[str, tuple[str, LayersInstance]] = {
     "layer-reach, bottleneck": ("layer-reach", _cut(LARGER, 6, goal="bottleneck")),
     "layer-reach, latency": ("layer-reach", _cut(LARGER, 5, goal="latency")),
@@ -29,6 +38,8 @@ TIGHT: dict[str, tuple[str, LayersInstance]] = {
     "layer-reach, stages": ("layer-reach", _cut(LARGER, 6, goal="bottleneck", in_flight="stages")),
     "layer-load, virtual stages": ("layer-load", SILENT),
     "layer-reach, given": ("layer-reach", _cut(LARGER, 6, device_order="given")),
+    "layer-choices, latency": ("layer-choices", _hosted(_cut(LARGER, 5, goal="latency"))),
+    "layer-choices, bottleneck": ("layer-choices", _hosted(_cut(LARGER, 5, goal="bottleneck"))),
 }
 
 
@@ -39,4 +50,5 @@ def is_tiny(sample: LayersInstance) -> bool:
 
 def solution(sample: LayersInstance) -> LayerAssignment:
     """Return a solution in the right form."""
-    return LayerAssignment(frozen([0] * sample.nodes))
+    name = () if sample.chain.split is None else (0,)
+    return LayerAssignment(frozen([0] * sample.nodes), name)
