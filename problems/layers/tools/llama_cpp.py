@@ -91,9 +91,13 @@ def write_llama(launch: Launch) -> str:
     return "\n".join([main, *servers])
 
 
+def _read(text: str) -> dict[str, str]:
+    return read_options(text, OPTIONS, ("experts", "cache"), ("override",))
+
+
 def read_llama(text: str, instance: LayersInstance) -> list[int]:
     """Return how many layers each device has, the host first if there is one."""
-    given, chain = read_options(text, OPTIONS, ("experts", "cache")), instance.chain
+    given, chain = _read(text), instance.chain
     (before, behind), predicting = chain.outer, chain.origin.predicting
     layers = chain.layers - before - max(1, behind)
     on_host = _on_host(given, layers + predicting, bool(chain.first))
@@ -136,7 +140,7 @@ def _shares(split: str | None, instance: LayersInstance) -> list[float]:
 
 def read_experts(text: str, instance: LayersInstance) -> tuple[int, ...]:
     """Return of how many layers the experts are on the host, as a configuration."""
-    given = read_options(text, OPTIONS, ("experts", "cache"))
+    given = _read(text)
     split, counts = instance.chain.split, [int(given.get("some experts", "0"))]
     if split is None:
         return ()
@@ -181,7 +185,7 @@ def _overridden(text: str, layers: int) -> int:
 
 def device_order(text: str) -> list[int] | None:
     """Return the order that ``-dev`` gives devices of one host, by their numbers there."""
-    named = read_options(text, OPTIONS, ("experts", "cache")).get("devices", "")
+    named = _read(text).get("devices", "")
     found = [re.fullmatch(r"(?:CUDA|ROCm|Vulkan|SYCL)(\d{1,4})", one) for one in named.split(",")]
     return [int(one[1]) for one in found if one] if all(found) else None
 

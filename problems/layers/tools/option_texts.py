@@ -9,7 +9,10 @@ from boundmark.problems.errors import InvalidInputError, quoted
 
 
 def read_options(
-    text: str, known: Mapping[str, str], flags: Collection[str] = ()
+    text: str,
+    known: Mapping[str, str],
+    flags: Collection[str] = (),
+    added: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the values of known options, by what they mean; of several, the last one counts.
 
@@ -19,6 +22,8 @@ def read_options(
         What options, and variables such as ``LLAMA_ARG_TENSOR_SPLIT``, mean.
     flags
         Meanings of options without a value.
+    added
+        Meanings of options that may come several times, whose values are joined by commas.
     """
     try:
         words = shlex.split(text)
@@ -37,7 +42,8 @@ def read_options(
             if not words:
                 raise InvalidInputError(f"{word} has no value; expected one.")
             value = words.pop(0)
-        found[known[word]] = value
+        before = found.get(known[word], "") if known[word] in added else ""
+        found[known[word]] = f"{before},{value}" if before else value
     return found
 
 

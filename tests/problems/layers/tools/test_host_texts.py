@@ -84,6 +84,7 @@ def test_dense_models_have_layers_on_the_host() -> None:
         (r"-ngl 99 -ot '\.ffn_.*_exps\.=CPU'", 24, 0),
         (r"-ngl all -ot 'blk\.[0-7]\.ffn_(up|down|gate)_exps=CPU'", 8, 0),
         (r"-ngl 99 -ot 'blk\.[0-3]\.ffn_.*_exps=CPU,blk\.4\.ffn_.*_exps=CPU' -ncmoe 2", 5, 0),
+        (r"-ot 'blk\.0\..*_exps=CPU' -ngl 99 -ot 'blk\.1\..*_exps=CPU'", 2, 0),
         ("-ngl 99", 0, 0),
     ],
 )
