@@ -33,7 +33,8 @@ BTSEARCH = Method(
     kind="exact",
     summary="Backtracking over graph states, with state marking and hashing ([MEMORIANOVA24]).",
     run=Deferred("boundmark.bounds.ordering.btsearch:run"),
-    params={"marking": True, "hashing": True},
+    params={"marking": "remainder", "hashing": True},
+    version=2,
 )
 
 METHODS: tuple[Method, ...] = (

@@ -49,6 +49,7 @@ METHODS: tuple[Method, ...] = (
         run=Deferred("boundmark.heuristics.slicing.memorianova:run_memorianova"),
         params={"population": 100, "generations": 1_000_000},
         seeded=True,
+        version=2,
         requires=("pymoo",),
         left_out=BEHIND,
     ),

@@ -7,9 +7,12 @@ from brute_force_ordering import instance, topological_orders
 from recording import record
 from tiny_instances import tiny
 
-from boundmark.bounds.ordering.btsearch import Backtracking
+from boundmark.bounds.ordering.btsearch import MARKINGS, NONE, PREFIX, REMAINDER, Backtracking
+from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import Certificate
+from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.method import Budget
+from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 
 # Two modules of two branches of two operators each.
 TENSORS = [
@@ -18,32 +21,57 @@ TENSORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("marking", "hashing"), [*itertools.product([False, True], repeat=2)])
-def test_switches_do_not_change_the_optimum(marking: bool, hashing: bool) -> None:
-    """Of all tiny instances; without marking, every order is tried."""
+def prefixes(sample: OrderingInstance) -> set[tuple[int, ...]]:
+    """Return the beginnings of all orders, of one operator and more."""
+    orders = topological_orders(sample)
+    return {order[:size] for order in orders for size in range(1, sample.nodes + 1)}
+
+
+@pytest.mark.parametrize(("marking", "hashing"), [*itertools.product(MARKINGS, [False, True])])
+def test_switches_do_not_change_the_optimum(marking: str, hashing: bool) -> None:
+    """Of all tiny instances, whose last order costs as much as is said."""
     for sample, best in tiny("ordering")[::3]:
         search = Backtracking(sample, marking, hashing)
         orders = list(search.orders(Budget(60.0)))
-        assert search.best == best
-        if not marking:
-            prefixes = {
-                order[:size]
-                for order in topological_orders(sample)
-                for size in range(1, sample.nodes + 1)
-            }
-            assert search.steps == len(prefixes)
-        assert len(orders) <= search.steps
+        assert search.best == best == sample.objective(ExecutionOrder(frozen(orders[-1])))
+        costs = [sample.objective(ExecutionOrder(frozen(order))) for order in orders]
+        assert costs == sorted(set(costs), reverse=True)
 
 
-def test_marking_spares_the_second_module() -> None:
-    """It is searched once, and not for each of the first one's six orders."""
-    sample = instance(11, TENSORS, metric="sum")
-    steps = {}
-    for marking in (False, True):
+def steps(sample: OrderingInstance) -> dict[str, int]:
+    """Return how many steps a whole search takes, by its marking."""
+    found = {}
+    for marking in MARKINGS:
         search = Backtracking(sample, marking, True)
         list(search.orders(Budget(60.0)))
-        steps[marking] = search.steps
-    assert steps[False] > 4 * steps[True]
+        found[marking] = search.steps
+    return found
+
+
+def test_each_state_is_processed_once() -> None:
+    """With remainders; without marking, every order is tried."""
+    for sample, _ in tiny("ordering")[::3]:
+        begun = prefixes(sample)
+        found = steps(sample)
+        assert found[NONE] == len(begun)
+        assert found[REMAINDER] == len({(frozenset(row[:-1]), row[-1]) for row in begun})
+        assert found[REMAINDER] <= found[PREFIX] <= found[NONE]
+
+
+def test_the_second_module_is_searched_once() -> None:
+    """And not for each of the first one's six orders: twelve steps each, three between."""
+    found = steps(instance(11, TENSORS, metric="sum"))
+    assert found[REMAINDER] == 27
+    assert found[NONE] > 4 * 27
+
+
+def test_states_reached_at_lower_cost_are_entered_again() -> None:
+    """With the cost of reaching them: here both modules try their worse branch first."""
+    tensors = [
+        (2, 0, [1, 2]), (9, 1, [3]), (1, 2, [3]), (2, 3, [4, 5]), (9, 4, [6]), (1, 5, [6])
+    ]  # fmt: skip
+    found = steps(instance(7, tensors, metric="sum"))
+    assert found[REMAINDER] < found[PREFIX]
 
 
 def test_finished_searches_are_certified() -> None:
@@ -55,4 +83,10 @@ def test_finished_searches_are_certified() -> None:
     assert isinstance(bound, Certificate)
     assert bound.bound == best
     wide = instance(13, [(v, v, [12]) for v in range(12)])
-    assert not record("btsearch", wide, seconds=0.05, params={"marking": False}).bounds
+    assert not record("btsearch", wide, seconds=0.05, params={"marking": "none"}).bounds
+
+
+def test_unknown_markings_are_refused() -> None:
+    """In one sentence."""
+    with pytest.raises(InvalidInputError, match="marking is 'state'; expected 'remainder' or"):
+        record("btsearch", instance(1, []), params={"marking": "state"})
