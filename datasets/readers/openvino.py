@@ -334,13 +334,20 @@ def load(path: str | Path) -> ComputationGraph:
         If the file is no such model, is cut off, has a cycle or leaves sizes open.
     """
     path = Path(path)
-    root = read_tree(path)
+    content = read_bytes(path, "a model", LARGEST_FILE)
     with naming(path):
-        layers = read_layers(root)
-        return _graph(layers, read_edges(root, layers))
+        return graph_of(*parts(content))
 
 
-def _graph(layers: list[Layer], edges: dict[Port, Port]) -> ComputationGraph:
+def parts(content: bytes) -> tuple[list[Layer], dict[Port, Port]]:
+    """Return a model's layers, and for each input port the output port that it reads."""
+    root = _parsed_xml(content)
+    layers = read_layers(root)
+    return layers, read_edges(root, layers)
+
+
+def graph_of(layers: list[Layer], edges: dict[Port, Port]) -> ComputationGraph:
+    """Return the graph of the layers that run, called as the layers are if these have own names."""
     ordered = _in_order(layers, edges)
     constants = _constants(ordered, edges)
     needed = _needed(ordered, edges)
@@ -514,18 +521,12 @@ DEEPEST = 50
 LARGEST_FILE = 2**28
 
 
-def read_tree(path: Path) -> Element:
-    """Return the root of an XML file.
+def _parsed_xml(content: bytes) -> Element:
+    """Return the root of an XML document.
 
     A document type could define entities, whose expansion may be of any size, or name other files;
     it is refused, as is deep nesting.
     """
-    content = read_bytes(path, "a model", LARGEST_FILE)
-    with naming(path):
-        return _parsed_xml(content)
-
-
-def _parsed_xml(content: bytes) -> Element:
     builder, depth = TreeBuilder(), 0
 
     def begin(tag: str, attributes: dict[str, str]) -> None:

@@ -56,7 +56,7 @@ def placement_graph(graph: ComputationGraph, hardware: Device | Cluster) -> Plac
         producer=frozen(producer),
         consumers=tuple(tuple(sorted(readers[tensor])) for tensor in moved),
         size=frozen(size),
-        times=_transfer_times(sizes, hardware),
+        times=transfer_times(sizes, hardware),
         names=graph.names,
         device_names=hardware.members,
         tick="ns",
@@ -105,7 +105,7 @@ def _durations(graph: ComputationGraph, device: Device) -> IntArray:
     return frozen(np.where(is_supported, to_nanoseconds(seconds), UNSUPPORTED))
 
 
-def _transfer_times(sizes: IntArray, cluster: Cluster) -> IntArray:
+def transfer_times(sizes: IntArray, cluster: Cluster) -> IntArray:
     """Return the ticks for each size and each pair of devices, shape (S, D, D)."""
     seconds = cluster.latency[None] + sizes[:, None, None] / cluster.bandwidth[None]
     with naming(f"links of {cluster.name!r}"):
