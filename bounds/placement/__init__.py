@@ -60,7 +60,7 @@ MOIRAI_MILP = Method(
     summary="The mixed-integer program of [MOIRAI24], its constants as small as they can be.",
     run=Deferred("boundmark.bounds.placement.moirai_milp:run"),
     version=3,
-    params={"solver": "highs"},
+    params={"solver": "highs", "whole": False},
     seeded=True,
 )
 

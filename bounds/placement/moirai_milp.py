@@ -71,11 +71,22 @@ TRIALS = 1000
 
 
 def run(
-    instance: PlacementInstance, budget: Budget, seed: int, progress: Progress, *, solver: str
+    instance: PlacementInstance,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    solver: str,
+    whole: bool,
 ) -> None:
     """Report a quick schedule, then the solver's schedules, and claim its bound.
 
     Where the program would be too large, there are programs for windows, and no claim.
+
+    Parameters
+    ----------
+    whole
+        Whether there is one program of the whole graph, however large.
     """
     solve = find("solver", solver, SOLVERS)
     best = Best(instance, progress)
@@ -87,7 +98,7 @@ def run(
         horizon = int(best.objective)
     if budget.is_spent():
         return
-    columns = _of_whole(instance, horizon, solver)
+    columns = Columns(instance, horizon) if whole else _of_whole(instance, horizon, solver)
     if columns is None:
         _use_windows(instance, best, solve, budget, seed)
         return
@@ -109,6 +120,8 @@ def run(
     try:
         outcome = solve(model, search)
     except ModelTooLargeError:
+        if whole:
+            raise
         _use_windows(instance, best, solve, budget, seed)
         return
     if outcome.bound == float("inf") and start is None and best.objective == float("inf"):

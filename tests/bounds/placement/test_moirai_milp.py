@@ -122,9 +122,18 @@ def test_a_licence_that_ends_at_small_programs(monkeypatch: pytest.MonkeyPatch) 
     assert any(size <= 120 for size in sizes)
     assert not found.bounds
     assert found.solutions
+    with pytest.raises(ModelTooLargeError, match="no licence for"):
+        record("moirai-milp", sample, params={"solver": "limited", "whole": True})
     limited(1)
     with pytest.raises(ModelTooLargeError, match="no licence for"):
         record("moirai-milp", sample, params={"solver": "limited"})
+
+
+def test_the_program_of_the_whole_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where windows are the default, only it has a bound."""
+    monkeypatch.setattr(moirai_milp, "MOST_PAIRS", -1)
+    assert not record("moirai-milp", TWINS).bounds
+    check(TWINS, optimum(TWINS), record("moirai-milp", TWINS, params={"whole": True}))
 
 
 @pytest.mark.slow
