@@ -209,6 +209,15 @@ def _bandwidth(gpus: int) -> float:
     return SERVER_BANDWIDTH if gpus <= SERVER_GPUS else NETWORK_BANDWIDTH
 
 
+def transfer_ticks(member: str) -> int:
+    """Return the ticks to move a layer's result from one GPU to the next.
+
+    Inside a server if the layout has one server, and over the network if it has several.
+    """
+    match = _matched(member)
+    return _ticks(_costs(match).parts[0].kept / _bandwidth(int(match["gpus"])))
+
+
 def _matched(member: str) -> re.Match[str]:
     match = NAME.fullmatch(member)
     if match is None:

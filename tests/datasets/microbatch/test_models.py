@@ -85,3 +85,10 @@ def test_weights_that_do_not_fit_are_refused() -> None:
     """Memory that is given counts before what is held."""
     with pytest.raises(InvalidInputError, match="weights on device 0 take"):
         MicrobatchInstance.of(models.load("gpt-m-4-train"), memory=1000)
+
+
+def test_transfers_follow_samples_and_networks() -> None:
+    """Twice the samples take twice as long up to a tick, and so do slower links."""
+    once, twice = (models.transfer_ticks(f"gpt-m-4-train{size}") for size in ("", "-s2"))
+    assert 2 * once - 1 <= twice <= 2 * once
+    assert models.transfer_ticks("gpt-m-16-train") > 10 * once
