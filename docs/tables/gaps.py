@@ -246,7 +246,7 @@ def readme() -> Filling:
         short_tools(),
         [
             f"[{_proven()} cells of the zoo](docs/how",
-            f"weighted random graphs are within {weighted()} of the optimum",
+            f"weighted random graphs are within {weighted()} of the optimum in the mean",
             f"[{pairs}](docs/how-far-from-optimal.md#placements) are within {mean:.1f} % in the",
             f"defaults are up to {word(int(slowest_default()))} times slower",
         ],
