@@ -1,5 +1,6 @@
 """`boundmark problems | methods | datasets | suites | columns`: list the installed ones."""
 
+import inspect
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from boundmark.benchmarks.running.planning import MethodChoice
     from boundmark.benchmarks.running.suite import InstanceGroup
     from boundmark.problems.dataset import Dataset
+    from boundmark.problems.method import Method
 
 # Columns of texts that are no longer are not wrapped.
 SHORT = 12
@@ -55,7 +57,7 @@ def problems(as_json: bool, wide: bool) -> None:
 @wide
 @click.argument("name", metavar="[PROBLEM|METHOD]", required=False)
 def methods(name: str | None, as_json: bool, wide: bool) -> None:
-    """List all methods, those of one problem, or one method."""
+    """List all methods, those of one problem, or one method with its source file."""
     from boundmark.problems.catalog import methods as registered
     from boundmark.problems.catalog import methods_in_order
     from boundmark.problems.catalog import problems as known
@@ -75,14 +77,30 @@ def methods(name: str | None, as_json: bool, wide: bool) -> None:
                 "parameters": ", ".join(f"{key}={value}" for key, value in method.params.items()),
                 "summary": method.summary,
                 "left out": method.left_out,
+                "source": source_file(method) if method.name == name else "",
             }
             for method in listed
         ],
         as_json,
         wide,
         by=("problem", "kind"),
-        below={"parameters": "Parameters: {}", "left out": "Only on request: {}"},
+        below={
+            "parameters": "Parameters: {}",
+            "left out": "Only on request: {}",
+            "source": "Source: {}",
+        },
     )
+
+
+def source_file(method: "Method") -> str:
+    """Return the file that a method's function is in; empty if there is none, as of a command."""
+    from boundmark.problems.method import Deferred
+
+    run = method.run.load() if isinstance(method.run, Deferred) else method.run
+    try:
+        return str(Path(inspect.getsourcefile(inspect.unwrap(run)) or "").resolve())
+    except TypeError:
+        return ""
 
 
 class _Listing(click.Group):

@@ -129,6 +129,17 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("name", ["papers.md", "where-each-paper-is.md"])
+def test_files_of_papers_are_there(name: str) -> None:
+    """And folders, which end with a slash or are two names."""
+    text = (ROOT / "docs" / name).read_text()
+    layers = "problems|datasets|heuristics|bounds|benchmarks|reports|tests|docs"
+    named = set(re.findall(rf"`((?:{layers})/[\w/.-]*)`", text)) - {"benchmarks/suites/NAME.toml"}
+    examples = {"bounds/x/y.py", "tests/bounds/x/test_y.py"}
+    assert len(named) > 20
+    assert {path for path in named - examples if not (ROOT / path).exists()} == set()
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_kinds_of_certificates_are_described(problem: str) -> None:
     """Each kind is in the overview, and its theorem and format are on the page of its problem."""

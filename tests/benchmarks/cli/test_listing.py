@@ -57,9 +57,11 @@ def test_methods_of_one_problem(boundmark: Boundmark) -> None:
 
 
 def test_one_method(boundmark: Boundmark) -> None:
-    """A method's name gives its row alone."""
+    """A method's name gives its row alone, with the file of what runs, not of what wraps it."""
     (row,) = json.loads(boundmark("methods", "reorder", "--json").stdout)
     assert (row["method"], row["problem"]) == ("reorder", "ordering")
+    assert row["source"].endswith("heuristics/ordering/search.py")
+    assert boundmark("methods", "heft").stdout.endswith("heuristics/placement/heft.py\n")
 
 
 @pytest.mark.parametrize(
