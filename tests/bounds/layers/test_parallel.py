@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 from brute_force_parallel import Table, drawn, least_costs
+from mutation import mutated
 
 from boundmark.bounds import checker
 from boundmark.bounds.layers.parallel import LIMIT, MEMORY, NEVER, Found, Question, Wish, answer
@@ -88,6 +89,37 @@ def test_a_table_without_the_best_configuration_is_another_question() -> None:
             checker.check_solution(
                 whole.question.document, {**whole.solution, "configuration": name}
             )
+
+
+def test_forged_documents() -> None:
+    """Whatever is changed in a certificate or table, no more is accepted than is true."""
+    accepted = refused = 0
+    for seed in range(40):
+        dice = random.Random(seed)
+        table = drawn(dice, 4)
+        if not least_costs(table):
+            continue
+        found = answered(table)
+        for _ in range(6):
+            certificate, forged = found.certificate, table
+            if dice.random() < 0.5:
+                payload = mutated(certificate["payload"], dice, [0, 1, int(found.bound) + 1])
+                bound = dice.choice((found.bound, found.bound + 1))
+                certificate = {**certificate, "payload": payload, "bound": bound}
+            else:
+                name = dice.choice(sorted(table))
+                forged = {**table, name: mutated(table[name], dice, [0, 1, 2, []])}
+            document = question(forged).document
+            certificate = {**certificate, "instance_sha256": question(forged).sha256}
+            try:
+                proven = checker.check_certificate(document, certificate)
+            except checker.Rejected:
+                refused += 1
+                continue
+            accepted += 1
+            assert proven <= min(least_costs(forged).values(), default=NEVER)
+    assert accepted > 20
+    assert refused > 80
 
 
 def best_is_split(table: Table) -> bool:
