@@ -116,17 +116,17 @@ def test_trees_too_long_to_check_are_not_reported(
     random_graph: Callable[..., PipelineGraph],
 ) -> None:
     """What the checker would refuse for its steps is given up; shares still count."""
-    sample = PipelineInstance(random_graph(20, seed=1), 4)
+    sample = PipelineInstance(random_graph(12, seed=1), 3)
     reports = run(
-        sample, 20, CutTreeSettings(tree=TreeSettings(most_steps=300, most_numbers=2**12))
+        sample, 20, CutTreeSettings(tree=TreeSettings(most_steps=100, most_numbers=2**10))
     )
     assert [report.kind for report in reports] == ["fractional-load/1"]
 
 
 def test_begins_above_what_is_proven(random_graph: Callable[..., PipelineGraph]) -> None:
     """A bound of another method is not proven again, and a known cost ends the search."""
-    sample = PipelineInstance(random_graph(20, seed=1), 4)
-    shares, most = share_table(sample.graph).bound(4), run(sample, 20)[-1].bound
+    sample = PipelineInstance(random_graph(12, seed=1), 3)
+    shares, most = share_table(sample.graph).bound(3), run(sample, 20)[-1].bound
     known, reports = (shares + most) // 2, Recorder()
     best = Best(sample, reports, certified=known)
     method.run(sample, Budget(20), 0, best, SMALL)
