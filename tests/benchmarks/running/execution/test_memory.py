@@ -92,22 +92,6 @@ def test_pages_that_two_share_count_once(
     assert seen.peak > 160 * MIB
 
 
-def test_exact_sums_are_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that is over the limit only by what it shares does not keep the watch busy."""
-    asked: list[object] = []
-
-    def exact(pids: object) -> int:
-        asked.append(pids)
-        return 5
-
-    monkeypatch.setattr(memory, "resident_bytes", lambda pids: 100)
-    monkeypatch.setattr(memory, "exact_bytes", exact)
-    monkeypatch.setattr(memory, "EXACT_SECONDS", 1000.0)
-    seen = MemoryWatch(10)
-    assert [seen.exceeds([1]) for _ in range(5)] == [False] * 5
-    assert len(asked) == 1
-
-
 def test_a_process_that_is_gone_holds_nothing() -> None:
     """Processes may end while they are looked at."""
     child = subprocess.Popen([sys.executable, "-S", "-c", ""])

@@ -1,6 +1,4 @@
 import re
-import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -235,60 +233,3 @@ def test_what_is_kept_is_bounded() -> None:
     reports.take(frame("solution", 6, b"x" * 100))
     reports.take(frame("solution", 5, b"x"))
     assert [one.value for one in reports.candidates()] == [5]
-
-
-@pytest.mark.parametrize(("left", "is_last"), [(50.0, False), (150.0, True), (300.0, False)])
-def test_the_last_chance_is_when_a_check_just_fits(
-    about: tuple[bytes, str], solution: Make, left: float, is_last: bool
-) -> None:
-    """A check of 100 s begins with 100 to 201 s left, no sooner and no later."""
-    checks = Verification(pytest.fail, *about)
-    leading = [solution(21)]
-    assert not checks._is_last_chance(leading, time.monotonic() + left)
-    checks._checks.append((len(leading[0].document), 100.0))
-    assert checks._is_last_chance(leading, time.monotonic() + left) == is_last
-    checks._verdicts[leading[0]] = None
-    assert not checks._is_last_chance(leading, time.monotonic() + left)
-
-
-def test_what_can_only_just_be_checked_does_not_wait(
-    monkeypatch: pytest.MonkeyPatch, about: tuple[bytes, str], solution: Make, certificate: Make
-) -> None:
-    """After a check of half a second, others wait for 4.5 s, unless they would come too late."""
-    reports, checks, was_checked = Reports(), Verification(pytest.fail, *about), threading.Event()
-
-    def refusals(server: object, instance: object, sha256: object, found: list, limits: object):
-        if found[0].kind == "certificate":
-            was_checked.set()
-        else:
-            time.sleep(0.5)
-            reports.take(Frame({"kind": "bound_certified", "value": 6}, certificate(6).document))
-            # As if the next one took a minute.
-            checks._checks.append((len(certificate(6).document), 60.0))
-        return [None] * len(found)
-
-    monkeypatch.setattr(verification, "_refusals", refusals)
-    monkeypatch.setattr(verification, "FIRST_CHECK_SECONDS", 0.05)
-    reports.take(Frame({"kind": "solution", "value": 21}, solution(21).document))
-    checks._server = lambda: None
-    with checks.beside(reports, until=time.monotonic() + 90.0):
-        assert was_checked.wait(4.0)
-    assert checks.so_far().certificate == certificate(6)
-
-
-@pytest.mark.parametrize(
-    ("size", "seconds"),
-    [
-        (100, 0.02),  # As long as one of its size took.
-        (1_000_000, 10.0),  # At the pace of half its size: 100 bytes say nothing about it.
-        (90_000_000, 900.0),  # At the pace of the largest: none is a tenth of its size.
-    ],
-)
-def test_a_check_is_expected_at_the_pace_of_its_size(
-    about: tuple[bytes, str], size: int, seconds: float
-) -> None:
-    """Small checks take long for each byte."""
-    checks = Verification(pytest.fail, *about)
-    assert checks._expected_seconds(size) == 0.0
-    checks._checks += [(100, 0.02), (500_000, 5.0)]
-    assert checks._expected_seconds(size) == pytest.approx(seconds)
