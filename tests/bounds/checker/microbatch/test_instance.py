@@ -40,6 +40,8 @@ def of_blocks(count: int, micro_batches: int = 1) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
+        ({"duration": []}, "does not have 1 to 4096 blocks and devices"),
+        ({"capacity": []}, "does not have 1 to 4096 blocks and devices"),
         ({"capacity": [2, LARGEST_CAPACITY + 1]}, "capacity of the instance is not an integer"),
         ({"duration": [LARGEST_AMOUNT + 1, 2, 3]}, "duration of the instance is not an integer"),
         ({"memory": [LARGEST_AMOUNT + 1, 0, -2]}, "memory of the instance is not an integer"),

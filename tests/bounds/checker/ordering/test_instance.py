@@ -26,6 +26,11 @@ def changed(**change: Any) -> dict[str, Any]:
     ("change", "reason"),
     [
         ({"size": [2, 5, 5, LARGEST_COST + 1]}, "size of the instance is not an integer from 0"),
+        ({"parameter_size": [], "overwrites": []}, "the instance has no operators"),
+        ({"producer": [-1, 0, 1, 3]}, "producer of the instance is not an integer from -1 to 2"),
+        ({"overwrites": [[], [4], []]}, "overwrites of the instance is not an integer from 0 to 3"),
+        ({"overwrites": [[], [3, 4], []]}, "overwrites of the instance is not an integer from 0"),
+        ({"parameter_total": -1}, "parameter_total is not an integer from 0"),
         ({"parameter_total": 2}, "or parameter_total is too small"),
         ({"parameter_total": LARGEST_COST}, "the sizes of the instance are too large"),
         ({"size": [LARGEST_COST // 3 - 16, 5, 5, 1]}, "the sizes of the instance are too large"),

@@ -9,6 +9,7 @@ from boundmark.bounds import checker
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
+        ("work", [], "not of one length above 0"),
         ("edges", [[0, 1], [1, 2], [2, 0]], "has a cycle"),
         ("edges", [[1, 1]], "has a cycle"),
         ("phase", "decode", "it has 'phase'"),
