@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +26,8 @@ from boundmark.problems.method import Method
 from boundmark.problems.problem import Instance, Problem, solution_document
 
 METHODS = tuple(methods().values())
+
+
 # Methods that learn take seconds to begin, in a process of their own.
 AT_ONCE = [
     pytest.param(method, marks=pytest.mark.slow) if runs_elsewhere(method) else method
@@ -43,8 +47,12 @@ def run(method: Method, sample: Instance, seed: int = 1) -> Recorder:
 
 # Of the tiny instances of a problem, for every change; the others are for `nox -s tests-all`.
 FEW = 12
+
+
 # For methods in a process of their own, and for those that learn, which compile for each of them.
 FEW_ELSEWHERE = 6
+
+
 FEW_LEARNED = 2
 
 
@@ -197,3 +205,47 @@ def test_a_sceptic_reads_it_in_an_hour(problem: str) -> None:
     files = [*folder.glob("*.py"), *(folder / problem).glob("*.py")]
     lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
     assert len(lines) < 2600
+
+
+# What takes long to import, or may be imported in processes of its own only.
+HEAVY = ("numba", "ortools", "highspy", "pyscipopt", "gurobipy", "z3", "jax", "matplotlib", "onnx")
+
+
+IMPORTING = """
+import json, sys
+from boundmark.problems.catalog import methods, problems
+for problem in problems().values():
+    for name in problem.immediate:
+        methods(problem.name)[name].load()
+print(json.dumps(sorted({module.partition(".")[0] for module in sys.modules})))
+"""
+
+
+def test_they_import_nothing_heavy() -> None:
+    """Or the first answer would come when the others are ready, too."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING], check=True, capture_output=True, text=True
+    )
+    assert not set(HEAVY) & set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("problem", problems())
+def test_they_are_methods_of_the_problem(problem: str) -> None:
+    """A solution and a bound, if any; with parameters that they have."""
+    immediate = problems()[problem].immediate
+    known = methods(problem)
+    kinds = {known[name].kind for name in immediate}
+    assert not kinds or "exact" in kinds or {"heuristic", "bound"} <= kinds
+    for name, params in immediate.items():
+        assert set(params) <= set(known[name].params)
+
+
+@pytest.mark.parametrize("problem", problems())
+def test_warm_modules_get_along(problem: str) -> None:
+    """Tasks start with what the methods of their problem warm; HiGHS keeps CP-SAT from loading."""
+    warm = {name for one in methods().values() if one.problem == problem for name in one.warm}
+    packages = {name.partition(".")[0] for name in warm}
+    assert not {"highspy", "ortools"} <= packages
+    if problem == "placement":
+        # One of its methods uses each of them, so neither may be there when a task starts.
+        assert not {"highspy", "ortools"} & packages

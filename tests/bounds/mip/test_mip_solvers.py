@@ -1,3 +1,5 @@
+"""Solvers of programs, and what becomes of their claims."""
+
 import subprocess
 import sys
 from collections.abc import Callable
@@ -6,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from brute_force import instance
+from recording import Recorder
 
+from boundmark.bounds.best import Best
 from boundmark.bounds.mip import PRESOLVERS, SOLVERS, most_columns
 from boundmark.bounds.mip.linear_model import LARGEST_COEFFICIENT, FloatingModel, LinearModel
-from boundmark.bounds.mip.solving import ModelTooLargeError, Search
+from boundmark.bounds.mip.solving import ModelTooLargeError, Search, claim
 from boundmark.bounds.pipeline.paper.integer_programs import (
     bottleneck_model,
     exact_columns,
@@ -23,6 +27,7 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 GraphMaker = Callable[..., PipelineGraph]
+
 
 MODULES = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 
@@ -173,3 +178,32 @@ def test_solvers_are_not_imported_before_use() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout == "set()\n", result.stderr
+
+
+@pytest.mark.parametrize(
+    ("ticks", "claimed"),
+    [
+        (float("-inf"), []),
+        (float("inf"), []),
+        (float("nan"), []),
+        (6.9999999, [6.9999999]),
+        (7.0000001, [7.0]),
+        (6.5, [6.5]),
+        (7.25, [7.25]),
+        (2.0**50 + 1, [2.0**50 + 1]),
+    ],
+)
+def test_claims_are_never_rounded_up(ticks: float, claimed: list[float]) -> None:
+    """A hair above an integer is that integer; a hair below stays, and infinities say nothing."""
+    recorder = Recorder()
+    claim("exact", ticks, recorder)
+    assert [bound.bound for bound in recorder.bounds] == claimed
+
+
+def test_only_better_claims_pass() -> None:
+    """Before a keeper of the best, a solver may forget what it knew."""
+    recorder = Recorder()
+    best = Best(instance([1], [], 1), recorder)
+    for ticks in (3.0, 2.0, 3.0000001, 4.5, float("nan"), 4.0):
+        claim("exact", ticks, best)
+    assert [bound.bound for bound in recorder.bounds] == [3.0, 4.5]

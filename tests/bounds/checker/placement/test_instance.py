@@ -30,8 +30,6 @@ def changed(**change: Any) -> dict[str, Any]:
     [
         ({"memory": [], "duration": []}, "no operators, or not 1 to 64 devices"),
         ({"capacity": []}, "no operators, or not 1 to 64 devices"),
-        ({"memory": [], "duration": []}, "no operators, or not 1 to 64 devices"),
-        ({"capacity": []}, "no operators, or not 1 to 64 devices"),
         ({"producer": [0, 3]}, "producer of the instance is not an integer from 0 to 2"),
         ({"op_types": ["a", "b", 3], "output_shapes": [[]] * 3}, "something else than texts"),
         ({"op_types": ["a"] * 3, "output_shapes": [[], [2**63], []]}, "an entry of output_sh"),

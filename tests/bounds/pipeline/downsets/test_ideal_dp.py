@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from brute_force import instance, optimum
+from brute_force import all_dags, instance, optimum, stage_cost
+from chains import chain
 from hypothesis import given
 from hypothesis import strategies as st
 from published_data import published_data
@@ -50,11 +51,13 @@ def samples(draw: st.DrawFn) -> PipelineInstance:
     )
 
 
-@given(samples())
-def test_finds_and_certifies_the_optimum(sample: PipelineInstance) -> None:
+@pytest.mark.parametrize("ideals", [1000, 200_000])
+@given(sample=samples())
+def test_finds_and_certifies_the_optimum(sample: PipelineInstance, ideals: int) -> None:
     """The last solution and the last bound are the optimum, and the checker agrees exactly."""
     best = optimum(sample)
-    reports = solved(sample)
+    reports = solved(sample, ideals=ideals)
+    assert ideals > PLAIN or len(reports.solutions) == len(reports.bounds) == 1
     assert sample.objective(reports.solutions[-1]) == best
     final = reports.bounds[-1]
     assert isinstance(final, Certificate)
@@ -175,3 +178,58 @@ def test_pendants_leave_the_optimum() -> None:
     assert len(pendants(instance([0, 0], [(0, 1)], 2).graph)) == 1
     assert not pendants(instance([0, 5], [(0, 1)], 2, param_load=[1, 0]).graph)
     assert pendants(instance([0, 5], [(0, 1)], 2, param_load=[1, 0], cache=1).graph)
+
+
+# Up to so many down-sets, the search is a plain one: nothing is compiled before the first answer.
+PLAIN = 1000
+
+
+@pytest.mark.parametrize("k", [1, 3, 40, 41, 100])
+def test_any_number_of_stages(k: int) -> None:
+    """More than there are nodes, too."""
+    sample = chain(40, k)
+    plain, compiled = solved(sample, ideals=PLAIN), solved(sample, ideals=PLAIN + 1)
+    assert sample.objective(plain.solutions[-1]) == sample.objective(compiled.solutions[-1])
+
+
+WIDE = {
+    "without edges": instance([1] * 60, [], 3),
+    "more nodes than down-sets to try": instance([1] * 5000, [], 3),
+    "stages cost more than they may": instance(
+        [1] * 61, [(v, 60) for v in range(60)], 3, transfer=[90] * 61
+    ),
+}
+
+
+@pytest.mark.parametrize("sample", WIDE.values(), ids=WIDE)
+def test_too_many_down_sets(sample: PipelineInstance) -> None:
+    """It says so at once, before it has listed what it could never hold."""
+    with pytest.raises(UnsupportedError, match="more than 1,000 down-sets"):
+        solved(sample, ideals=PLAIN)
+
+
+def test_no_time_is_no_answer() -> None:
+    """Nothing is reported when the time is up before all stages are listed."""
+    reports = solved(chain(400, 2), seconds=0, ideals=PLAIN)
+    assert (reports.solutions, reports.bounds) == ([], [])
+
+
+def test_ideals_of_every_small_graph() -> None:
+    """On every DAG of up to four nodes, the ideals and their totals are those of the definition."""
+    for nodes in range(1, 5):
+        for edges in all_dags(nodes):
+            sample = instance([1, 2, 4, 8][:nodes], edges, 2, transfer=[1, 10, 100, 1000][:nodes])
+            ideals = {
+                bits
+                for bits in range(2**nodes)
+                if all(bits >> u & 1 or not bits >> v & 1 for u, v in edges)
+            }
+            found = lattice(sample.graph, 2**nodes)
+            assert found is not None
+            assert set(found.members.tolist()) == ideals
+            assert found.work.tolist() == found.members.tolist()
+            for bits, leaving in zip(found.members.tolist(), found.leaving.tolist(), strict=True):
+                stage = {v for v in range(nodes) if bits >> v & 1}
+                assert stage_cost(sample, stage) == bits + leaving
+            assert lattice(sample.graph, len(ideals)) is not None
+            assert lattice(sample.graph, len(ideals) - 1) is None

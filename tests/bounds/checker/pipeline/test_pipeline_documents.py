@@ -1,12 +1,40 @@
+"""Flows, partitions and integers as files have them."""
+
+import copy
 from typing import Any
 
 import pytest
 from brute_force import instance
+from certified import certified
 
 from boundmark.bounds import checker
 from boundmark.problems.arrays import frozen
 from boundmark.problems.pipeline import Partition
 from boundmark.problems.problem import solution_document
+
+
+@pytest.mark.parametrize("name", ["node-cut", "share, one node"])
+def test_every_flow_entry_matters(name: str) -> None:
+    """A single flow that proves the optimum has no slack: each entry dropped costs the bound."""
+    sample = certified("pipeline", name).instance.to_json()
+    certificate = certified("pipeline", name).certificate
+    flows = certificate["payload"].get("flows", [certificate["payload"]])
+    for flow in range(len(flows)):
+        for i in range(len(flows[flow]["edges"])):
+            changed = copy.deepcopy(certificate)
+            entry = changed["payload"].get("flows", [changed["payload"]])[flow]
+            del entry["edges"][i], entry["amounts"][i]
+            with pytest.raises(checker.Rejected):
+                checker.check_certificate(sample, changed)
+
+
+def test_integers_may_be_decimal_texts() -> None:
+    """Amounts beyond 2^53 survive JSON readers that know only floating point."""
+    sample = certified("pipeline", "node-cut")
+    document = copy.deepcopy(sample.certificate)
+    document["payload"]["amounts"] = [str(x) for x in document["payload"]["amounts"]]
+    assert checker.check_certificate(sample.instance.to_json(), document) == document["bound"]
+
 
 CHAIN = instance([5, 5, 5], [(0, 1), (1, 2)], 3, transfer=[4, 2, 0], param_load=[0, 9, 0], cache=6)
 

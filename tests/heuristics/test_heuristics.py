@@ -1,14 +1,19 @@
-"""Kahn's algorithm with priorities against its definition."""
+"""Kahn's algorithm with priorities against its definition, and the incumbent of every search."""
+
+from functools import partial
 
 import numpy as np
 from brute_force import cost, numbered_instances, optimum, partitions
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recording import Recorder
 from selection import examples
 
+from boundmark.heuristics.incumbent import NO_COST, Incumbent
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.heuristics.priority_order import topological_order
 from boundmark.problems.dag import Dag
+from boundmark.problems.pipeline import Partition
 
 
 def naive_order(dag: Dag, priorities: list[float]) -> list[int]:
@@ -65,3 +70,22 @@ def test_large_graph_without_edges_is_sorted() -> None:
     priorities = np.random.default_rng(1).random(5000)
     order = topological_order(Dag.from_edges(5000, []), priorities)
     assert order.tolist() == np.argsort(-priorities).tolist()
+
+
+def test_only_improvements_are_made_kept_and_reported() -> None:
+    """A solution that costs as much as the best one is not even made."""
+    recorder = Recorder()
+    best: Incumbent[Partition] = Incumbent(recorder)
+    assert best.cost == NO_COST
+    made = []
+
+    def make(number: int) -> Partition:
+        made.append(number)
+        return Partition([number])
+
+    offers = [best.offer(cost, partial(make, cost)) for cost in (5, 7, 5, 4)]
+    assert offers == [True, False, False, True]
+    assert made == [5, 4]
+    assert best.cost == 4
+    assert best.solution.stages.tolist() == [4]
+    assert [solution.stages.tolist() for solution in recorder.solutions] == [[5], [4]]

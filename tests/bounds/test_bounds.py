@@ -1,8 +1,12 @@
+"""What methods that prove have in common: the best that is known, and CP-SAT."""
+
 import math
 
 import pytest
 from brute_force import instance
+from other_process import call
 from recording import Recorder
+from refused_model import refusal
 
 from boundmark.bounds.best import Best
 from boundmark.problems.arrays import frozen
@@ -11,6 +15,8 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.pipeline import Partition
 
 SAMPLE = instance([3, 4], [(0, 1)], 2, transfer=[1, 0])
+
+
 APART, TOGETHER = Partition(frozen([0, 1])), Partition(frozen([0, 0]))
 
 
@@ -72,3 +78,9 @@ def test_what_breaks_a_constraint_is_not_kept() -> None:
     with pytest.raises(InvalidInputError, match="expected 0 to 1"):
         best.solution(Partition(frozen([0, 2])))
     assert best.objective == math.inf
+
+
+def test_a_model_that_is_refused_is_no_model_without_solutions() -> None:
+    """Sums beyond 64 bits end in an error, and not in bounds or in nothing."""
+    with pytest.raises(AssertionError, match="overflow"):
+        call(refusal)

@@ -1,1 +1,0 @@
-"""Commands for `microbatch` alone, and the execution of schedules."""
