@@ -1,5 +1,7 @@
 """What problems other than `pipeline` take longest for: readers, searches, bounds and checks."""
 
+from typing import Any
+
 import numpy as np
 
 from boundmark.benchmarks.solving.model import named_instance
@@ -20,11 +22,21 @@ from boundmark.problems.method import Budget
 from boundmark.problems.placement.compiled import Simulator
 from boundmark.problems.placement.fusion import RULE_SETS, coarsen
 
-from .samples import Kept
-
 FLEET = {
     "devices": "2xA100-80GB,2xH100,2xV100,2xA10", "phase": "decode", "batch": 24, "context": 4096,
 }  # fmt: skip
+
+
+class Kept:
+    """Keeps the last solution and bound of a method."""
+
+    def solution(self, solution: Any) -> None:
+        """Keep a solution."""
+        self.last_solution = solution
+
+    def bound(self, bound: Any) -> None:
+        """Keep a bound."""
+        self.last_bound = bound
 
 
 class MixedDevices:
