@@ -63,6 +63,8 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "show_signature": False,
+    # Of what an example ends with, tables only: axes have words for programs.
+    "capture_repr": ("_repr_html_",),
     # A page whose script would come from elsewhere.
     "write_computation_times": False,
     "image_scrapers": ("matplotlib",),

@@ -1,4 +1,4 @@
-"""Pages of the library, made from `library/` when the site is built, and what makes tables fit.
+"""Pages of the library, made when the site is built, and what makes tables and pictures fit.
 
 Each problem has a page with all entries in one table, which sorts and filters by the script of
 reports, and a file for each entry with all of its documents, which is part of the site.
@@ -205,10 +205,38 @@ class GapColumn(SphinxPostTransform):
                     row[at]["classes"].append("g")
 
 
+# The colour of ink that a picture has where it is not part of a page.
+OWN_INK = re.compile(r"<style>svg\{color:[^<]*</style>")
+
+# In points; wider pictures are shown in full size, and scroll.
+PHONE = 360
+
+
+class Pictures(SphinxPostTransform):
+    """Makes SVG files part of the page, so that they have its colours in both themes."""
+
+    default_priority = 7
+    formats = ("html",)
+
+    def run(self, **options: Any) -> None:
+        """Replace images by their content."""
+        for image in list(self.document.findall(nodes.image)):
+            if not image["uri"].endswith(".svg") or "only-" in " ".join(image["classes"]):
+                continue
+            text = OWN_INK.sub("", (DOCS / image["uri"]).read_text())
+            text = text[text.index("<svg") :]
+            width = float(re.search(r'width="([\d.]+)pt"', text)[1])  # type: ignore[index]
+            kind = "picture wide" if width > PHONE else "picture"
+            words = escape(image.get("alt", ""))
+            html = f'<div class="{kind}" role="img" aria-label="{words}">{text}</div>'
+            image.replace_self(nodes.raw("", html, format="html"))
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect all of this with the build."""
     app.connect("builder-inited", write_pages)
     app.connect("html-page-context", add_script)
     app.connect("build-finished", finish)
     app.add_post_transform(GapColumn)
+    app.add_post_transform(Pictures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

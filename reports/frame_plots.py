@@ -91,7 +91,8 @@ def drawn(plot: Plot, ax: "Axes | None") -> "Axes":
         if ax is not None:
             plot.draw(plot.data, ax)
             if ax.get_legend_handles_labels()[1]:
-                ax.legend(fontsize=8)
+                # Beside the axes, where it hides no data.
+                ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
         else:
             from matplotlib import pyplot as plt
 

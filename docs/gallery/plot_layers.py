@@ -33,4 +33,4 @@ for device in (first, last):
     left = [0, 0] if device == first else [counts[first] for counts in layers.values()]
     ax.bar_label(ax.barh(list(layers), sizes, left=left, label=device), label_type="center")
 ax.set_xlabel("layers, with embedding and output")
-ax.legend()
+ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))

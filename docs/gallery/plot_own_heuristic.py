@@ -36,4 +36,5 @@ found.pivot(index="instance", columns="method", values="gap").round(3)
 
 fig, ax = plt.subplots(layout="constrained")
 table = 100 * found.pivot(index="method", columns="instance", values="gap")
-table.plot.barh(ax=ax, xlabel="above the certified bound (%)", ylabel="")
+table.plot.barh(ax=ax, xlabel="above the certified bound (%)", ylabel="", legend=False)
+ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import boundmark
 
 answer = boundmark.solve("onnx-light/squeezenet", "pipeline", k=4, quiet=True)
-print(f"{answer.cost:,} ns, at least {answer.bound:,} ns, gap {answer.gap:.1%}")
+print(f"{answer.cost:,} ns, at least {answer.bound:,} ns: {answer.facts()['gap']}")
 
 fig, ax = plt.subplots(layout="constrained")
 answer.plot(ax)

@@ -12,7 +12,7 @@ import boundmark
 
 model = boundmark.load("onnx-light/squeezenet", device="moirai-intra-server")
 answer = boundmark.solve(model, "placement", seconds=10, quiet=True)
-print(f"{answer.cost:,} ns, at least {answer.bound:,} ns, gap {answer.gap:.1%}")
+print(f"{answer.cost:,} ns, at least {answer.bound:,} ns: {answer.facts()['gap']}")
 
 fig, ax = plt.subplots(figsize=(9, 3), layout="constrained")
 answer.plot(ax)

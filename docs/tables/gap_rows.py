@@ -1,9 +1,8 @@
 """Make the CSV files in `docs/tables/gaps`: `python docs/tables/gap_rows.py KIND [RESULTS]`.
 
 docs/how-far-from-optimal.md, which `page.py` makes of these files, names kinds and what was run for
-their results. `defaults` draws docs/default-gaps.svg, too. Only the newest version of a method
-counts. A cell has a gap to the best certified bound in percent, or LB/UB, as text; "optimal" is a
-cost that equals its bound.
+their results. Only the newest version of a method counts. A cell has a gap to the best certified
+bound in percent, or LB/UB, as text; "optimal" is a cost that equals its bound.
 """
 
 import json
@@ -16,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from page import DOCS, TABLES, by_stages, newest_versions, results_in
+from gaps import TOOLS
+from page import TABLES, by_stages, newest_versions, results_in
 
 import boundmark
 from boundmark.bounds import checker
@@ -184,22 +184,8 @@ def stored_modules(folder: Path, rows: pd.DataFrame) -> dict[str, tuple[int, int
     }
 
 
-TOOLS = {
-    "vllm-even": "vLLM",
-    "accelerate-balanced": "accelerate auto",
-    "accelerate-low-0": "accelerate low-0",
-    "accelerate-sequential": "accelerate sequential",
-    "llama-cpp-memory": "llama.cpp",
-    "megatron-uniform": "Megatron",
-    "megatron-outer": "Megatron, outer",
-    "deepspeed-uniform": "DeepSpeed uniform",
-    "deepspeed-parameters": "DeepSpeed",
-    "torchtitan-weighted": "torchtitan",
-}
-
-
 def defaults(rows: pd.DataFrame) -> Frames:
-    """Return gaps of each tool's default split, by tool and by instance; and draw them."""
+    """Return gaps of each tool's default split, by tool and by instance."""
     given = [json.loads(text) for text in rows["instance_params"]]
     of_instance = rows.groupby("instance_sha256")
     bound = of_instance["bound_certified"].transform("max").astype("float64")
@@ -216,7 +202,6 @@ def defaults(rows: pd.DataFrame) -> Frames:
     )
     data["devices"] += is_proven.map({True: "", False: " (bound)"})
     data = data[data["tool"].notna()]
-    draw_defaults(data, DOCS / "default-gaps.svg")
     tools = [tool for tool in TOOLS.values() if tool in set(data["tool"])]
     lines = []
     for tool in tools:
@@ -232,40 +217,6 @@ def defaults(rows: pd.DataFrame) -> Frames:
         cells = part.pivot(index=["model", "devices", "phase"], columns="tool", values="cell")
         tables[f"defaults-{name}"] = cells[[one for one in tools if one in cells]].reset_index()
     return {"defaults-by-tool": pd.DataFrame(lines, columns=head), **tables}
-
-
-def draw_defaults(data: pd.DataFrame, path: Path) -> None:
-    """Draw a point for each instance, in a row for each tool; those without split at the right."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    import matplotlib.pyplot as plt
-
-    mpl.rcParams |= {"svg.hashsalt": "boundmark", "svg.fonttype": "none"}
-    tools = [tool for tool in TOOLS.values() if tool in set(data["tool"])]
-    largest = float(data["gap"].max())
-    figure, axes = plt.subplots(figsize=(8, 0.45 * len(tools) + 1.2))
-    colours = {"prefill": "#3b6ea5", "decode": "#c8553d", "training": "#5b8c5a"}
-    of_tool = data.groupby("tool")["tool"]
-    spread = of_tool.cumcount() / (of_tool.transform("size") - 1).clip(lower=1) - 0.5
-    points = data.assign(
-        y=data["tool"].map(tools.index) + 0.6 * spread, x=data["gap"].fillna(1.12 * largest)
-    )
-    for phase, colour in colours.items():
-        own = points[points["phase"] == phase]
-        for fits, marker in ((own["gap"].notna(), "o"), (own["gap"].isna(), "x")):
-            axes.scatter(
-                own["x"][fits], own["y"][fits], 14, colour, marker=marker, alpha=0.8,
-                linewidths=0.8, label=phase if marker == "o" else None,
-            )  # fmt: skip
-    axes.set_yticks(range(len(tools)), tools)
-    axes.invert_yaxis()
-    axes.set_xlabel("above the certified optimum (%); crosses: no split that fits")
-    axes.axvline(largest * 1.06, color="0.8", linewidth=0.8)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=3, frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
 
 
 # Method, whether its local search is switched off, and what it is called in tables.

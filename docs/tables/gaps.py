@@ -1,6 +1,7 @@
 """What pages show of the tables in `docs/tables/gaps`, which `gap_rows.py` makes; see `page.py`."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
@@ -8,6 +9,7 @@ from page import TABLES, Filling, markdown, word
 from papers import TABLE_3
 
 from boundmark.bounds.placement.series.chain import WELL_SEARCHED
+from boundmark.problems.catalog import methods
 from boundmark.reports.statistics import geometric_mean
 from boundmark.reports.text import OPTIMAL, gap_percent
 
@@ -16,7 +18,27 @@ def read(name: str) -> pd.DataFrame:
     """Return a table whose cells are texts."""
     found = pd.read_csv(TABLES / "gaps" / f"{name}.csv", dtype=str, keep_default_na=False)
     # Columns of one name get numbers from pandas.
-    return found.rename(columns=lambda head: head.partition(".")[0])
+    return found.rename(columns=lambda head: re.sub(r"[.]\d+$", "", head))
+
+
+TOOLS = {
+    "vllm-even": "vLLM",
+    "accelerate-balanced": "accelerate auto",
+    "accelerate-low-0": "accelerate low-0",
+    "accelerate-sequential": "accelerate sequential",
+    "llama-cpp-memory": "llama.cpp",
+    "megatron-uniform": "Megatron",
+    "megatron-outer": "Megatron, outer",
+    "deepspeed-uniform": "DeepSpeed uniform",
+    "deepspeed-parameters": "DeepSpeed",
+    "torchtitan-weighted": "torchtitan",
+}
+
+
+def rule_list() -> str:
+    """Return a line for each tool whose defaults a table has: how it splits layers."""
+    known = methods("layers")
+    return "\n".join(f"- *{tool}*: {known[name].summary}" for name, tool in TOOLS.items())
 
 
 def whole(name: str, text_columns: int) -> str:
@@ -34,9 +56,9 @@ def overview() -> dict[str, tuple[str, str]]:
     instances = sum(map(len, layers))
     unproven = sum(int(one["devices"].str.contains("bound").sum()) for one in layers)
     tools, experts = read("tools-partitions"), read("experts")
-    split = [_gap(cell) for cell in tools["equal work"]]
-    improved = [_gap(cell) for cell in tools.iloc[:, -3:-1].to_numpy().ravel()]
-    above = [_gap(cell) for cell in experts["above"].to_numpy().ravel()]
+    split = [gap_of(cell) for cell in tools["equal work"]]
+    improved = [gap_of(cell) for cell in tools.iloc[:, -3:-1].to_numpy().ravel()]
+    above = [gap_of(cell) for cell in experts["above"].to_numpy().ravel()]
     return {
         "pipeline partitions of models": (
             f"{len(zoo)} graphs of the [zoo](datasets.md#zoo)",
@@ -76,7 +98,7 @@ def weighted() -> str:
 
 def slowest_default() -> float:
     """Return how many times as long as the optimum a tool's default takes at most."""
-    return 1 + max(_gap(cell) for cell in read("defaults-by-tool")["largest gap"] if cell) / 100
+    return 1 + max(gap_of(cell) for cell in read("defaults-by-tool")["largest gap"] if cell) / 100
 
 
 def random_graph_table(
@@ -133,7 +155,7 @@ def measured_table(cells: pd.DataFrame) -> str:
     columns = ["vLLM, measured", "vLLM, roofline", "the roofline's optimum"]
     rows = []
     for phase, part in cells.groupby("phase", sort=True):
-        shown = [_range([_gap(cell) for cell in part[column]]) for column in columns]
+        shown = [_range([gap_of(cell) for cell in part[column]]) for column in columns]
         rows.append([str(phase), str(len(part)), *shown])
     return markdown(["phase", "instances", *columns], rows)
 
@@ -145,7 +167,7 @@ def tool_rows(cells: pd.DataFrame) -> list[list[str]]:
         row = [tool]
         for costs in ("roofline", "measured"):
             own = cells.loc[(cells["costs"] == costs) & (cells[tool] != "none"), tool]
-            gaps = own.map(_gap)
+            gaps = own.map(gap_of)
             if gaps.empty:
                 row += ["", "", ""]
                 continue
@@ -173,13 +195,14 @@ def schedule_table(cells: pd.DataFrame) -> str:
     """Return the range of each schedule's gaps, by the ratio of backward to forward blocks."""
     rows = []
     for schedule, own in cells.groupby("schedule", sort=False):
-        gaps = own["gap"].map(_gap).groupby(own["F : B"])
+        gaps = own["gap"].map(gap_of).groupby(own["F : B"])
         ranges = [_range(part.tolist()) for _, part in sorted(gaps)]
         rows.append([str(schedule), own["layout"].iloc[0], *ranges])
     return markdown(["schedule", "layout", "backward twice as long", "three times"], rows, 2)
 
 
-def _gap(cell: str) -> float:
+def gap_of(cell: str) -> float:
+    """Return a gap in percent."""
     return 0.0 if cell == OPTIMAL else float(cell.removeprefix("< ").removesuffix(" %"))
 
 
@@ -195,9 +218,9 @@ def _numbers(cells: "pd.Series[str]") -> "pd.Series[float]":
 def how_far() -> Filling:
     """Return all tables of the page, and what its sentences say of them."""
     cells, tools = read("measured"), read("tools-partitions")
-    above = cells["the roofline's optimum"].map(_gap).groupby(cells["phase"]).max()
+    above = cells["the roofline's optimum"].map(gap_of).groupby(cells["phase"]).max()
     placements = read("placements")
-    gaps = placements["gap"].map(_gap)
+    gaps = placements["gap"].map(gap_of)
     serving = read("defaults-serving")
     two = serving[serving["devices"].str.contains(",")]
     fits = int((two["vLLM"] != "none").sum())
@@ -218,6 +241,7 @@ def how_far() -> Filling:
             "placements": placement_table(placements),
             "defaults": whole("defaults-by-tool", 1),
             "hosts": whole("tools-hosts", 2),
+            "rules": rule_list(),
             "measured": measured_table(cells),
             "tools' partitions": markdown(TOOL_HEAD, tool_rows(tools)),
             "tools' schedules": schedule_table(read("tools-schedules")),
@@ -258,10 +282,10 @@ def first_page() -> Filling:
     instances, layers = overview()["layers of language models"]
     proven, _, slower = layers.partition(" proven optimal; ")
     return Filling(
-        short_tools(),
+        {},
         [
-            f"card result {_proven()} pairs",
-            f"{proven} of {instances.partition(' ')[0]} instances of language models",
+            f"card result {_proven()} cases",
+            f"{proven} of {instances.partition(' ')[0]} splits of a language model",
             f"are proven optimal; {slower}",
         ],
     )

@@ -9,7 +9,8 @@ there name the commit they are of.
 `python docs/tables/page.py save NAME RESULTS...` keeps rows of results folders as
 `docs/tables/NAME.csv`, in place of those of the same suites, and prints what ran, for the page;
 `keep NAME RESULTS TABLE...` does so with tables of a folder's report, in `docs/tables/NAME/`.
-Each module in `MODULES` says what it fills, by the page's path below the repository.
+Each module in `MODULES` says what it fills, by the page's path below the repository. Pictures are
+drawn by `python docs/tables/pictures.py`.
 """
 
 import hashlib
@@ -44,7 +45,7 @@ TABLES = Path(__file__).resolve().parent
 DOCS = TABLES.parent
 ROOT = DOCS.parent
 
-MODULES = ("papers", "gaps", "declared_tables")
+MODULES = ("papers", "gaps", "declared_tables", "pictures")
 
 
 class Filling(NamedTuple):

@@ -27,39 +27,41 @@ def _range(values: Iterable[float], digits: int = 1) -> str:
 
 
 @cache
-def _placements(name: str) -> pd.DataFrame:
+def placements_of(name: str) -> pd.DataFrame:
+    """Return the stored rows of placements of a paper's suite."""
     return stored(name, "placement")
 
 
-def _of_suite(name: str, *parts: str) -> "pd.Series[bool]":
-    suites = _placements(name)["suite"].str.partition("/")[2]
+def of_suite(name: str, *parts: str) -> "pd.Series[bool]":
+    """Return which of these rows are of some parts of the suite."""
+    suites = placements_of(name)["suite"].str.partition("/")[2]
     return suites.isin(parts)
 
 
 def _hsdag(chosen: "pd.Series[bool]") -> tuple[ProblemResults, pd.DataFrame]:
-    shown = results_of(PLACEMENT, _placements("hsdag"), chosen)
+    shown = results_of(PLACEMENT, placements_of("hsdag"), chosen)
     return shown, learned.learned_table(shown.tasks, shown.certified)
 
 
 def _of_paper() -> "pd.Series[bool]":
     """Return which tasks are those of the paper's Table 2, on two devices."""
-    params = _placements("hsdag")["params"]
+    params = placements_of("hsdag")["params"]
     changed = params.str.contains('"(?:positions|shapes|structure)": false')
-    return _of_suite("hsdag", "small", "ablations") & ~changed
+    return of_suite("hsdag", "small", "ablations") & ~changed
 
 
 def hsdag() -> Filling:
     """Return Tables 2, 3 and 5, curves, and placements on three devices."""
-    rows = _placements("hsdag")
-    features = _of_suite("hsdag", "ablations")
-    curves = results_of(PLACEMENT, rows, _of_suite("hsdag", "curves"))
+    rows = placements_of("hsdag")
+    features = of_suite("hsdag", "ablations")
+    curves = results_of(PLACEMENT, rows, of_suite("hsdag", "curves"))
     tables = {"curves": learned.curve_table(curves.tasks, curves.certified)}
     parts = {
         name: section_table(learned.learned_section(shown, {"learned": found}))
         for name, (shown, found) in {
             "latencies": _hsdag(_of_paper()),
             "features": _hsdag(features & (rows["method_kind"] != "bound")),
-            "three devices": _hsdag(_of_suite("hsdag", "three-devices")),
+            "three devices": _hsdag(of_suite("hsdag", "three-devices")),
         }.items()
     }
     found = _hsdag(_of_paper())[1].set_index(["method", "instance"])
@@ -68,7 +70,7 @@ def hsdag() -> Filling:
     assert (own["makespan"] == gpu)[[RESNET, BERT]].all()
     below = 100 * (1 - own["makespan"] / gpu)[INCEPTION]
     gaps = 100 * own["gap"]
-    zoo = results_of(PLACEMENT, rows, _of_suite("hsdag", "zoo"))
+    zoo = results_of(PLACEMENT, rows, of_suite("hsdag", "zoo"))
     methods = {"methods": method_table(zoo.tasks, zoo.certified)}
     parts["curves"] = section_table(learned.curve_section(curves, tables))
     parts["zoo"] = section_table(
@@ -94,7 +96,7 @@ def placement_page() -> Filling:
 def moirai() -> Filling:
     """Return Figure 10 in both models of transfers, what the paper claims, fusion, and times."""
     shown, edges = (
-        results_of(PLACEMENT, _placements("moirai"), _of_suite("moirai", part))
+        results_of(PLACEMENT, placements_of("moirai"), of_suite("moirai", part))
         for part in ("cells-short", "cells-per-edge")
     )
     found, found_edges = (

@@ -238,16 +238,32 @@ def tables() -> list[str]:
     of_layers = [
         [phase, f"{min(found):.2f} to {max(found):.2f}"] for phase, found in layer_ratios().items()
     ]
-    made: list[tuple[list[str], list[list[str]]]] = [
-        (["costs", "k", "predicted / real", ".75 to 1.33", "excess", "worst"], excesses),
-        (["model", "roofline, k = 2, 4, 8", "calibrated, k = 2, 4, 8"], of_models),
+    models = len(totals())
+    loads = [f"{len(one)} workloads in {phase}" for phase, one in layer_ratios().items()]
+    made: list[tuple[str, list[str], list[list[str]]]] = [
         (
-            ["model", "roofline / measured", "calibrated / measured", "measured / whole"],
-            ratios,
+            f"A row is some costs and a number of stages, over {models} models: the range of "
+            "predicted over real times, how many lie within .75 and 1.33, the geometric mean of "
+            "the excess, and the largest one with its model.",
+            ["costs", "k", "predicted / real", ".75 to 1.33", "excess", "worst"], excesses,
         ),
-        (["phase", "predicted / compiled layer"], of_layers),
-    ]
-    texts = (markdown(head, lines, len(head)) for head, lines in made)
+        (
+            "A row is a model: predicted over real time of the slowest of 2, 4 and 8 stages, and "
+            "in brackets the excess.",
+            ["model", "roofline, k = 2, 4, 8", "calibrated, k = 2, 4, 8"], of_models,
+        ),
+        (
+            "The same models whole: the sum of operators' times on some costs over the sum of "
+            "their measured times, and this over the time of the model in one CUDA graph.",
+            ["model", "roofline / measured", "calibrated / measured", "measured / whole"], ratios,
+        ),
+        (
+            "One layer of Llama-3-8B's and 70B's shape: the range of predicted over compiled "
+            f"times, with {' and '.join(loads)}.",
+            ["phase", "predicted / compiled layer"], of_layers,
+        ),
+    ]  # fmt: skip
+    texts = (f"{caption}\n\n{markdown(head, lines, len(head))}" for caption, head, lines in made)
     return "\n\n".join(texts).splitlines()
 
 

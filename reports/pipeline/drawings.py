@@ -86,7 +86,7 @@ def partition_data(instance: PipelineInstance, partition: Partition) -> pd.DataF
         for tail, head in dag.edge_pairs().tolist()
     ]
     nodes = [
-        ("node", *places[node], None, None, stage + 1, int(costs[stage]))
+        ("node", *places[node], None, None, stage, int(costs[stage]))
         for node, stage in enumerate(ordered.stages.tolist())
     ]
     data = pd.DataFrame([*edges, *nodes], columns=DRAWN_COLUMNS)
@@ -100,7 +100,7 @@ def partition_size(data: pd.DataFrame) -> tuple[float, float]:
     return min(15.0, max(7.4, 0.13 * across)), min(7.0, max(1.6, 0.22 * (down + 1)))
 
 
-def draw_partition(data: pd.DataFrame, axes: "Axes", first: int = 1) -> None:
+def draw_partition(data: pd.DataFrame, axes: "Axes") -> None:
     """Draw all edges as one line, and a mark per node."""
     edges = data[data["kind"] == "edge"]
     gaps = np.full(len(edges), np.nan)
@@ -113,7 +113,7 @@ def draw_partition(data: pd.DataFrame, axes: "Axes", first: int = 1) -> None:
     )
     nodes = data[data["kind"] == "node"]
     for stage in sorted({int(value) for value in nodes["stage"]}):
-        part, at = nodes[nodes["stage"] == stage], stage - 1
+        part, at = nodes[nodes["stage"] == stage], stage
         axes.plot(
             part["x"],
             part["y"],
@@ -121,7 +121,7 @@ def draw_partition(data: pd.DataFrame, axes: "Axes", first: int = 1) -> None:
             marker=MARKERS[at % len(MARKERS)],
             color=COLOURS[at % len(COLOURS)],
             markersize=4.5,
-            label=f"stage {at + first}: {int(part['cost'].iloc[0]):,}",
+            label=f"stage {stage}: {int(part['cost'].iloc[0]):,}",
         )
     axes.set_axis_off()
 

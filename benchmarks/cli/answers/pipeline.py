@@ -1,6 +1,5 @@
 """Print a partition: a line for every stage."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,8 +160,9 @@ def plot(answer: Answer) -> "Plot":
     assert answer.solution is not None
     data = partition_data(_instance(answer), Partition.from_json(answer.solution))
     width, height = partition_size(data)
-    draw = partial(draw_partition, first=0)
-    return Plot("partition", answer.source.label, "", data, draw, width=width, height=height)
+    return Plot(
+        "partition", answer.source.label, "", data, draw_partition, width=width, height=height
+    )
 
 
 def _instance(answer: Answer) -> PipelineInstance:

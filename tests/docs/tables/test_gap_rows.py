@@ -139,7 +139,6 @@ def test_modules_of_a_model() -> None:
 
 def test_defaults_of_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     """By tool and by instance; without a split there is no gap, without a proof it is said."""
-    monkeypatch.setattr(gap_rows, "draw_defaults", lambda data, path: None)
     given = [json.dumps({"devices": "2xT4", "phase": phase}) for phase in ("decode", "training")]
     rows = pd.DataFrame(
         [

@@ -1,0 +1,65 @@
+"""The pages' pictures: in both themes, and legible on a phone."""
+
+import re
+
+import pandas as pd
+import pictures
+import pytest
+from page import DOCS, fillings
+
+from boundmark.reports import true_costs
+
+# Of a page of 375 pixels, beside its margins; a point is four thirds of a pixel.
+PHONE, PIXELS = 343, 4 / 3
+
+
+@pytest.mark.parametrize("name", pictures.PICTURES)
+def test_pictures_have_the_page_s_ink_and_text_of_eleven_pixels(name: str) -> None:
+    """Nothing is black or white, and no text is smaller where the picture fits a phone."""
+    svg = (pictures.FOLDER / f"{name}.svg").read_text()
+    assert pictures.THEME in svg
+    assert "currentColor" in svg
+    assert not re.search("#000000|#fff(?:fff)?[^0-9a-f]", svg, re.IGNORECASE)
+    width = float(re.search(r'width="([\d.]+)pt"', svg)[1])  # type: ignore[index]
+    scale = min(PIXELS, PHONE / width)
+    sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", svg)]
+    assert sizes
+    assert min(sizes) * scale >= 11
+
+
+def test_every_picture_stands_on_a_page() -> None:
+    """With words for those who do not see it, and every file is drawn by something."""
+    shown = {
+        name.removeprefix("picture ")
+        for path, make in fillings()
+        if path in pictures.PAGES
+        for name in make().parts
+        if name.startswith("picture ")
+    }
+    assert shown == set(pictures.PICTURES)
+    assert all(one.words for one in pictures.PICTURES.values())
+    assert {path.stem for path in (DOCS / "pictures").glob("*")} == shown
+
+
+def test_what_does_not_fit_is_no_gap() -> None:
+    """Splits that do not fit have a column of their own, so no point stands for them."""
+    data = pictures.default_gaps()
+    cells = data["cell"]
+    assert data.loc[cells == "none", "gap"].isna().all()
+    assert data.loc[cells == "optimal", "gap"].eq(0).all()
+    assert "llama.cpp" in set(data["tool"])
+    axes, beside = pictures.draw_defaults().axes
+    points = sum(len(line.get_xdata()) for line in axes.lines)
+    assert points == data["gap"].notna().sum()
+    told = sum(int(text.get_text()) for text in beside.texts)
+    assert told == (cells == "none").sum()
+
+
+def test_excess_by_rounds_is_of_the_same_models() -> None:
+    """Tuning begins where calibrated costs end, to what the stored rows are rounded to."""
+    found = pictures.excesses()
+    rows = pictures.tuning.stored()
+    start = rows[(rows["start"] == "calibrated") & (rows["noise"] == 0)]
+    assert start.groupby("k")["model"].nunique().eq(true_costs.summary()[0].models).all()
+    for name in ("tuned, 1 round", "tuned, 2 rounds"):
+        assert (pd.Series(found[name]) < pd.Series(found["calibrated"])).all()
