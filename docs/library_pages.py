@@ -117,8 +117,8 @@ def table(entries: Sequence[Entry]) -> str:
         name: all(isinstance(one.parameters.get(name, 0), int) for one in entries) for name in names
     }
     heads = [
-        ("instance", ""), *((name.replace("_", " "), "n" * numbers[name]) for name in names),
-        ("gap (%)", "n g"), ("status", ""), ("bound", "n"), ("download", ""), ("cost", "n"),
+        ("instance", ""), ("gap (%)", "n g"), ("status", ""), ("bound", "n"), ("download", ""),
+        *((name.replace("_", " "), "n" * numbers[name]) for name in names), ("cost", "n"),
         ("nodes", "n"), ("data set", ""),
     ]  # fmt: skip
     lines = [
@@ -152,9 +152,9 @@ def _row(entry: Entry, given: Sequence[str], heads: Sequence[tuple[str, str]]) -
         f"{'<br>'.join(others)}</details>"
     )
     cells = [
-        *map(escape, given), escape(gap_percent(entry.gap)),
-        "proven" if entry.is_optimal else "open", _number(entry.bound), link,
-        _number(entry.objective), integer(entry.nodes), escape(entry.dataset),
+        escape(gap_percent(entry.gap)), "proven" if entry.is_optimal else "open",
+        _number(entry.bound), link, *map(escape, given), _number(entry.objective),
+        integer(entry.nodes), escape(entry.dataset),
     ]  # fmt: skip
     shown = (
         f'<td class="{kind}">{cell}</td>' for cell, (_, kind) in zip(cells, heads[1:], strict=True)

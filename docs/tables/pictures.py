@@ -356,7 +356,7 @@ def draw_zoo() -> Figure:
     nodes = table["nodes"].str.replace(",", "").astype(int)
     cells = table.loc[nodes.sort_values(kind="stable").index, stages].map(gap_of).to_numpy().T
     made, axes = figure(2.4)
-    colours = ListedColormap([GREEN, YELLOW, ORANGE, "#871E96"])
+    colours = ListedColormap([GREEN, YELLOW, ORANGE, "#A625B8"])
     edges = [0, *ZOO_EDGES, 100]
     axes.pcolormesh(np.digitize(cells, edges[1:-1], right=False), cmap=colours, vmin=0, vmax=3)
     axes.set_yticks(np.arange(len(stages)) + 0.5, stages)

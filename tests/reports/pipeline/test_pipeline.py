@@ -30,7 +30,7 @@ def test_every_node_and_edge_is_there(instance: PipelineInstance) -> None:
     partition = Partition.from_json({"stages": [1, 1, 1, 0]} | partition_header())
     data = partition_data(instance, partition)
     nodes, edges = (data[data["kind"] == kind] for kind in ("node", "edge"))
-    assert nodes["stage"].tolist() == [1, 1, 1, 2]
+    assert nodes["stage"].tolist() == [0, 0, 0, 1]
     # 1 + 2 + 3 of work and two tensors out; two tensors in and 4 of work.
     assert nodes["cost"].tolist() == [8, 8, 8, 6]
     assert len(edges) == 4
