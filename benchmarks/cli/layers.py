@@ -74,6 +74,8 @@ LABEL_WIDTH = 17
 )  # fmt: skip
 @click.option("--shard-optimizer", is_flag=True,
     help="Replicas divide the states of the optimiser among them.")  # fmt: skip
+@click.option("--rules", default="none", metavar="TOOL",
+    help="Tool whose rules cuts have to follow, such as vllm or megatron.")  # fmt: skip
 @click.option(
     "--explain", metavar="t=8,d=2",
     help="Print where the time and memory of this configuration go; of the best by default.",

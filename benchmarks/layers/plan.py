@@ -17,6 +17,7 @@ from boundmark.bounds.layers.parallel import (
     MEMORY,
     Found,
     Part,
+    Point,
     Question,
     Row,
     Wish,
@@ -179,14 +180,9 @@ class PlanAnswer:
         """
         import pandas as pd
 
-        rows = [
-            (words_of(self.question, Row(one.name, None)), 1e3 * one.seconds, one.rate,
-             1e3 * one.least_seconds, one.most_rate)
-            for one in front(self.question, Budget(seconds))
-        ]  # fmt: skip
-        columns = ("configuration", "milliseconds", "tokens_per_second", "least_milliseconds",
-                   "most_tokens_per_second")  # fmt: skip
-        return pd.DataFrame(rows, columns=list(columns))
+        frame = pd.DataFrame(front(self.question, Budget(seconds)), columns=list(Point._fields))
+        words = [words_of(self.question, Row(name, None)) for name in frame["configuration"]]
+        return frame.assign(configuration=words)
 
     def plot(self, ax: "Axes | None" = None, seconds: float = 60.0) -> "Axes":
         """Draw rate against time between tokens: the front, and the certified bound of it.
@@ -286,6 +282,7 @@ def plan(
     recompute: str = "any",
     overlap: bool = False,
     shard_optimizer: bool = False,
+    rules: str = "none",
     seconds: float = 60.0,
     wanted: int = 10,
     quiet: bool = False,
@@ -324,6 +321,8 @@ def plan(
         Whether the gradients of replicas are summed up while others are computed.
     shard_optimizer
         Whether replicas divide the states of the optimiser among them.
+    rules
+        Tool whose rules cuts have to follow, such as ``"vllm"``.
     seconds
         Wall time of the search.
     wanted
@@ -365,6 +364,7 @@ def plan(
         recompute,
         overlap,
         shard_optimizer,
+        rules,
         fixed,
         {**limits, **fixed},
     )
@@ -408,6 +408,8 @@ def start_line(model: str, question: Question, row: Row) -> str:
     before, behind = question.outer
     counts[0] -= before
     counts[-1] -= behind
+    if min(counts) < 1:
+        return "no tool takes a stage without repeated layers; see --rules"
     if question.wish.goal == TRAINING:
         layout = "|".join(f"t*{count}" for count in counts)
         return (
@@ -485,7 +487,5 @@ def read_numbers(
 
 def _count(name: str, value: object, least: int) -> int:
     if type(value) is not int or not least <= value <= 2**30:
-        raise InvalidInputError(
-            f"{name} is {quoted(value)}; expected an integer of at least {least}."
-        )
+        raise InvalidInputError(f"{name} is {quoted(value)}; expected {least} to 2^30.")
     return value

@@ -18,9 +18,9 @@ from boundmark.bounds.layers.layer_reach import KIND as REACH
 from boundmark.bounds.layers.layer_reach import Search
 from boundmark.problems.arrays import frozen
 from boundmark.problems.certificate import CERTIFICATE_FORMAT, Certificate
-from boundmark.problems.errors import InvalidInputError, UnsupportedError, quoted
+from boundmark.problems.errors import InvalidInputError, UnsupportedError, find, quoted
 from boundmark.problems.json_documents import canonical_json, sha256_hex
-from boundmark.problems.layers.chain import MOST_DEVICES
+from boundmark.problems.layers.chain import MOST_DEVICES, LayerChain
 from boundmark.problems.layers.collectives import Ranks, all_reduce, all_to_all
 from boundmark.problems.layers.costs import StageDevice, layer_seconds, reducing_seconds, usable
 from boundmark.problems.layers.fleet import Hosts
@@ -33,6 +33,7 @@ from boundmark.problems.layers.model import (
     LayerModel,
     Workload,
 )
+from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, under_rules
 from boundmark.problems.method import Budget
 from boundmark.problems.problem import INSTANCE_FORMAT, SOLUTION_FORMAT
 from boundmark.problems.ticks import NANOSECONDS
@@ -78,6 +79,8 @@ class Wish:
         Whether gradients are summed up while others are computed, which then takes no time.
     shards
         Whether replicas divide the states of the optimiser among them.
+    rules
+        Tool whose rules cuts have to follow, as of problem `layers`.
     least, most
         Bounds of what may be chosen: `t`, `p`, `d`, `e` and `b`, the number of devices that split
         layers, of stages, of replicas, of those that share experts, and of sequences in a
@@ -96,42 +99,31 @@ class Wish:
     recompute: str = "any"
     overlaps: bool = False
     shards: bool = False
+    rules: str = NO_RULES
     least: Mapping[str, int] = field(default_factory=dict)
     most: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.goal not in GOALS:
-            raise InvalidInputError(
-                f"goal is {quoted(self.goal)}; expected {', '.join(GOALS[:-1])} or {GOALS[-1]}."
-            )
-        if self.goal == TRAINING and not self.sequences:
-            raise InvalidInputError(
-                "sequences are not given; expected those of a step of training."
-            )
-        if self.recompute not in RECOMPUTE:
-            raise InvalidInputError(
-                f"recompute is {quoted(self.recompute)}; expected {', '.join(RECOMPUTE)}. "
-                "Selective recomputation is that of attention, which is never kept here."
-            )
-        if self.goal != TRAINING and (self.overlaps or self.shards or self.recompute != "any"):
-            raise InvalidInputError(
-                f"recompute, overlap or shard_optimizer is given, and the goal is {self.goal}; "
-                "expected training."
-            )
-        if self.goal == PREFILL and self.sequences:
-            raise InvalidInputError(
-                "sequences are given, and the goal is prefill; expected none: prompts follow each "
-                "other."
-            )
-        if self.goal != DECODE and (self.limit_seconds or self.first_seconds):
-            raise InvalidInputError(
-                f"a limit on the time between tokens or to the first one is given, and the goal is "
-                f"{self.goal}; expected decode."
-            )
-        if not 0 <= self.sequences <= MOST_SEQUENCES:
-            raise InvalidInputError(
-                f"sequences are {self.sequences}; expected 1 to {MOST_SEQUENCES:,}."
-            )
+        given, training = f"is given, and the goal is {self.goal}", self.goal == TRAINING
+        options = self.overlaps or self.shards or self.recompute != "any"
+        for is_wrong, message in (
+            (self.goal not in GOALS, f"goal is {quoted(self.goal)}; expected {', '.join(GOALS)}."),
+            (training and not self.sequences,
+             "sequences are not given; expected those of a step of training."),
+            (self.recompute not in RECOMPUTE,
+             f"recompute is {quoted(self.recompute)}; expected {', '.join(RECOMPUTE)}. Selective "
+             "recomputation is that of attention, which is never kept here."),
+            (options and not training,
+             f"recompute, overlap or shard_optimizer {given}; expected training."),
+            (self.goal == PREFILL and self.sequences > 0,
+             "sequences are given, and the goal is prefill; expected none: prompts follow."),
+            (self.goal != DECODE and self.limit_seconds + self.first_seconds > 0,
+             f"a limit on the time between tokens or to the first one {given}; expected decode."),
+            (not 0 <= self.sequences <= MOST_SEQUENCES,
+             f"sequences are {self.sequences}; expected 1 to {MOST_SEQUENCES:,}."),
+        ):  # fmt: skip
+            if is_wrong:
+                raise InvalidInputError(message)
 
     def allows(self, name: str, value: int) -> bool:
         """Whether a number may be chosen."""
@@ -170,25 +162,29 @@ class Question:
         """Hash of the canonical JSON."""
         return sha256_hex(canonical_json(self.document))
 
-    @property
-    def tokens(self) -> int:
-        """Tokens of a sequence that count in a rate: one that is decoded, or all of it."""
-        return 1 if self.wish.goal == DECODE else self.wish.context
-
     def rate(self, cost: int) -> float:
-        """Return tokens a second for a cost of the question."""
-        per = (self.wish.sequences or self.table["unit"]) * self.tokens
+        """Return tokens a second for a cost of the question: of all that a sequence has, or one."""
+        tokens = 1 if self.wish.goal == DECODE else self.wish.context
+        per = (self.wish.sequences or self.table["unit"]) * tokens
         return per * NANOSECONDS / max(1, cost)
 
     def split(self, name: Sequence[int]) -> Split:
         """Return the configuration of a name."""
-        every = splits(self.table, [*self.hosts.hosts])
-        return next(one for one in every if one.name == tuple(name))
+        return self._splits[tuple(name)]
+
+    @cached_property
+    def _splits(self) -> dict[tuple[int, ...], Split]:
+        hosts = [(kind, count) for kind, count in self.table["hosts"]]
+        return {one.name: one for one in splits(self.table, hosts)}
+
+    @cached_property
+    def _forms(self) -> dict[tuple[int, ...], dict[str, Any]]:
+        return {tuple(one[name] for name in KEYS): one for one in self.table["forms"]}
 
     def missing(self, name: Sequence[int]) -> int:
         """Return how many bytes all groups of a replica together lack, if that is more than 0."""
         split = self.split(name)
-        form = self.table["forms"][list(self.facts).index(split.form)]
+        form = self._forms[split.form]
         flights = split.micro_batches if self.wish.goal == DECODE else 1
         needed = sum(form["weights"]) - sum(size for _, _, size in form["tied"])
         needed += flights * sum(form["held"])
@@ -221,7 +217,7 @@ def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Question:
         "room": [usable(kind, wish.memory_percent) for kind in hosts.kinds],
         "inside": list(range(len(hosts.kinds))),
         # The last kind of link, if there is more than one host.
-        "between": [[len(hosts.kinds) * bool(hosts.between)] * len(hosts.kinds)] * len(hosts.kinds),
+        "between": [[len(hosts.links) - 1] * len(hosts.kinds)] * len(hosts.kinds),
         "tensor": degrees,
         "data": [wish.least.get("d", 1), wish.most.get("d", MOST_DEVICES)],
         "stages": [[wish.least.get("p", 1), wish.most.get("p", MOST_DEVICES)] for _ in degrees],
@@ -229,7 +225,7 @@ def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Question:
         "batches": _batches(wish),
         "limit": round(wish.limit_seconds * NANOSECONDS),
         "unit": 1 if wish.sequences else UNIT,
-        "joined": list(model.joined()),
+        "joined": _joined(model, shape, wish.rules),
         "experts": _expert_groups(model, hosts, wish, shape),
         "recomputes": RECOMPUTE[wish.recompute] if wish.goal == TRAINING else [0],
     }
@@ -268,11 +264,7 @@ def _limit_first_token(
         raise InvalidInputError(
             "the time to the first token is limited, and devices differ; expected one kind."
         )
-    slowest = min(
-        (*hosts.inside, *([hosts.between] if hosts.between else [])),
-        key=lambda link: link.bandwidth,
-    )
-    notes = []
+    slowest, notes = min(hosts.links, key=lambda link: link.bandwidth), []
     for at, tensor in enumerate(table["tensor"]):
         layers = model.layers(replace(shape, phase=PREFILL, tensor_parallel=tensor))
         on = StageDevice(hosts.kinds[0], tensor, hosts.inside[0] if tensor > 1 else None)
@@ -312,7 +304,6 @@ def _form(
         # Of experts that are divided, fewer replicas have the same, and each has fewer.
         kept = sum(layer.gradients for layer in layers)
         sync = _ticks(all_reduce(GRADIENT_BYTES * kept / tensor, _replicas(hosts, data)))
-    links = [*hosts.inside, *([hosts.between] if hosts.between else [])]
     return {
         **dict(zip(KEYS, form, strict=True)),
         "time": time,
@@ -322,7 +313,7 @@ def _form(
         "sync": sync,
         "transfer": [
             [_ticks(link.latency + one.output / link.bandwidth + overhead) for one in layers[:-1]]
-            for link in links
+            for link in hosts.links
         ],
     }
 
@@ -365,10 +356,22 @@ def _degrees(
         raise reason or InvalidInputError(
             "no number of devices may split the layers; expected one from 1 to those of a host."
         )
-    if not refused:
-        return found, ()
     listed = ", ".join(map(str, refused))
-    return found, (f"heads do not divide for tensor parallelism of {listed}, which is left out",)
+    note = f"heads do not divide for tensor parallelism of {listed}, which is left out"
+    return found, (note,) if refused else ()
+
+
+def _joined(model: LayerModel, shape: Workload, rules: str) -> list[int]:
+    """Return the layers that have to be with the one before them, by the model and a tool."""
+    n = len(model.layers(shape))
+    nothing, names = frozen([0] * n), tuple(map(str, range(n)))
+    chain = LayerChain(
+        frozen([[0] * n]), nothing, nothing, (), model.joined(), frozen([[0] * (n - 1)]),
+        frozen([[0]]), (0,), frozen([0]), nothing, model.outer_in(shape), names, ("0",),
+    )  # fmt: skip
+    if rules != NO_RULES and find("tool in rules", rules, TOOLS).is_input_on_host:
+        raise InvalidInputError(f"rules are {rules!r}, which has no groups; expected another tool.")
+    return list(under_rules(chain, rules).joined)
 
 
 def _expert_groups(model: LayerModel, hosts: Hosts, wish: Wish, shape: Workload) -> list[int]:
@@ -382,8 +385,7 @@ def _expert_groups(model: LayerModel, hosts: Hosts, wish: Wish, shape: Workload)
             )
         return []
     count = math.gcd(*numbers)
-    sizes = range(1, min(count, hosts.devices) + 1)
-    found = [one for one in sizes if count % one == 0 and wish.allows("e", one)]
+    found = [e for e in range(1, hosts.devices + 1) if count % e == 0 and wish.allows("e", e)]
     if not found:
         raise InvalidInputError(
             f"no e is allowed for {count} experts; expected a divisor, and at most as many devices."
@@ -512,9 +514,8 @@ def answer(
             rows.append(Row(one.name, None, why=_why_never(one, question)))
         else:
             rows.append(Row(one.name, bound, why=BOUND if bound >= enough else TIME))
-    rows.sort(
-        key=lambda row: (row.cost is None, row.bound is None, row.cost or row.bound or 0, row.name)
-    )
+    rows.sort(key=lambda row: (row.cost is None, row.bound is None, row.cost or row.bound
+                               or question.missing(row.name), row.name))  # fmt: skip
     certificate = {
         "format": CERTIFICATE_FORMAT,
         "problem": LayersInstance.problem,
@@ -532,21 +533,16 @@ def answer(
 
 
 class Point(NamedTuple):
-    """A configuration on the front of the time between tokens and the rate.
+    """A configuration's time between tokens and rate, and certified limits of them."""
 
-    `seconds` and `rate` are those of its best assignment, the others certified limits of them.
-    """
-
-    name: tuple[int, ...]
-    seconds: float
-    rate: float
-    least_seconds: float
-    most_rate: float
+    configuration: tuple[int, ...]
+    milliseconds: float
+    tokens_per_second: float
+    least_milliseconds: float
+    most_tokens_per_second: float
 
 
-def front(
-    question: Question, budget: Budget, tell: Callable[[int, int], None] = lambda done, all_: None
-) -> list[Point]:
+def front(question: Question, budget: Budget) -> list[Point]:
     """Return configurations of which none is certified to be better in both, fastest rounds first.
 
     In the order of their bounds, each is searched unless one that is known has as short rounds and
@@ -557,33 +553,30 @@ def front(
     read, found = checker.check_instance(question.document), list[Point]()
 
     def point(one: Configuration, best: int, bound: int) -> Point:
-        seconds = (best / NANOSECONDS, question.rate(one.scale * best // one.per))
-        limits = (bound / NANOSECONDS, question.rate(one.scale * bound // one.per))
+        seconds = (1e3 * best / NANOSECONDS, question.rate(one.scale * best // one.per))
+        limits = (1e3 * bound / NANOSECONDS, question.rate(one.scale * bound // one.per))
         return Point(one.name, *seconds, *limits)
 
-    listed = [one for one in read.configurations() if one.fields]
-    listed.sort(key=lambda one: one.cost(one.least))
-    for done, one in enumerate(listed):
+    for one in sorted(read.configurations(), key=lambda one: one.cost(one.least)):
         ideal = point(one, one.least, one.least)
         if budget.is_spent():
             raise UnsupportedError("the time was up before all configurations of the front.")
-        if one.cost(one.least) == NEVER or any(
-            known.seconds <= ideal.seconds and known.rate >= ideal.rate for known in found
-        ):
+        is_worse = any(known[1] <= ideal[1] and known[2] >= ideal[2] for known in found)
+        if is_worse or one.cost(one.least) == NEVER:
             continue
-        tell(done, len(listed))
-        instance = instance_of(one)
-        search = Search(instance, one.read(), budget)
-        search.below(min(instance.most(), one.most or instance.most()) + 1)
+        try:
+            search = Search(instance_of(one), one.read(), budget)
+        except (NoRoom, InvalidInputError):
+            continue
+        most = search.instance.most()
+        search.below(min(most, one.most or most) + 1)
         if search.best is not None:
             payload = search.payload(search.bound, search.largest)
-            proof = Certificate.of(instance, REACH, search.bound, payload, "plan")
-            bound = checker.check_certificate(instance.to_json(), proof.to_json())
-            found.append(point(one, instance.objective(search.best), bound))
-    found.sort(key=lambda one: (one.seconds, -one.rate))
-    return [
-        one for at, one in enumerate(found) if all(one.rate > before.rate for before in found[:at])
-    ]
+            proof = Certificate.of(search.instance, REACH, search.bound, payload, "plan")
+            bound = checker.check_certificate(search.instance.to_json(), proof.to_json())
+            found.append(point(one, search.instance.objective(search.best), bound))
+    found.sort(key=lambda one: (one[1], -one[2]))
+    return [one for at, one in enumerate(found) if all(one[2] > two[2] for two in found[:at])]
 
 
 def _why_never(one: Configuration, question: Question) -> str:

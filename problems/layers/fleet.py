@@ -98,6 +98,11 @@ class Hosts:
         """Number of devices of all hosts."""
         return sum(count for _, count in self.hosts)
 
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """All kinds of links: those in hosts, by kind of device, and that between hosts."""
+        return self.inside if self.between is None else (*self.inside, self.between)
+
     def words(self) -> str:
         """Return what they are, such as ``"2 hosts of 8 nvidia-h100"``."""
         counted = Counter(self.hosts)
@@ -161,6 +166,10 @@ def read_hosts(text: str) -> Hosts:
     kinds: list[Device] = []
     hosts: list[tuple[int, int]] = []
     for item in _items(listed):
+        if isinstance(item.device, Cluster):
+            raise InvalidInputError(
+                f"devices have {quoted(item.text)}, a cluster; expected {EXPECTED_HOSTS}."
+            )
         device = _single(item, kinds)
         if device.name not in [kind.name for kind in kinds]:
             kinds.append(device)

@@ -14,7 +14,7 @@ from recording import record
 from boundmark.benchmarks.layers.plan import PlanAnswer, plan
 from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
-from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.errors import BoundmarkError, InvalidInputError
 
 MODEL = "language-models/llama-3-8b"
 
@@ -81,6 +81,18 @@ def test_restrictions(asked: PlanAnswer) -> None:
     costs = {row.name: row.cost for row in asked.found.rows}
     for row in some.found.rows:
         assert costs[row.name] in (row.cost, None)
+
+
+def test_rules_of_a_tool() -> None:
+    """VLLM has a repeated layer in each stage, where many stages would begin with none."""
+    asked: dict[str, Any] = {"sequences": 34, "fix": "t=1,d=1,b=1", "quiet": True}
+    devices, small = "34xA10", "language-models/llama-3-8b"
+    free, ruled = (plan(small, devices, rules=rules, **asked) for rules in ("none", "vllm"))
+    assert "no tool takes" in free.to_json()["start"]
+    assert (free.cost or 0) <= (ruled.cost or 0)
+    counts = ruled.to_json()["start"].partition("=")[2].partition(" ")[0].split(",")
+    assert sum(map(int, counts)) == 32
+    assert "0" not in counts
 
 
 def test_hosts_that_are_far_apart_get_a_replica_each() -> None:
@@ -274,14 +286,17 @@ def test_files_for_the_checker(asked: PlanAnswer, tmp_path: Path) -> None:
         (MODEL, "4xA10", {"overlap": True}, "the goal is decode; expected training"),
         (MODEL, "4xA10", {"recompute": "selective"}, "Selective recomputation is that of"),
         (MODEL, "4xA10", {"fix": "e=2"}, "e is given, and there are no experts"),
-        (MODEL, "4xA10", {"sequences": -1}, "sequences is -1; expected an integer"),
+        (MODEL, "4xA10", {"sequences": -1}, "sequences is -1; expected 0 to 2"),
+        (MODEL, "dgx-a100", {}, "devices have 'dgx-a100', a cluster; expected '16xH100'"),
+        (MODEL, "4xA10", {"rules": "tgi"}, "there is no tool 'tgi' in rules"),
+        (MODEL, "4xA10", {"rules": "llama.cpp"}, "which has no groups; expected another tool"),
         (MODEL, "4xA10", {"sequences": 2**21}, "sequences are 2097152; expected 1 to 1,048,576"),
         (MODEL, "2000xA10", {}, "there are 2000 devices; expected at most 1024"),
     ],
 )
 def test_what_is_refused(model: str, devices: str, given: dict[str, Any], expected: str) -> None:
     """By name, in one sentence."""
-    with pytest.raises(InvalidInputError, match=expected):
+    with pytest.raises(BoundmarkError, match=expected):
         plan(model, devices, quiet=True, **given)
 
 
