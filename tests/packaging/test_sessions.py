@@ -140,7 +140,7 @@ def test_the_container_by_default_is_the_wheel_and_a_user_without_rights() -> No
     assert not any("nox" in rest or "hatch" in rest for _, rest in steps)
     as_user = steps[[word for word, _ in steps].index("USER") :]
     assert as_user[0][1] != "root"
-    assert any(word == "RUN" and "boundmark run" in rest for word, rest in as_user)
+    assert any(word == "RUN" and "boundmark" in rest for word, rest in as_user)
     assert steps[-2:] == [("ENTRYPOINT", '["boundmark"]'), ("CMD", '["--help"]')]
 
 
