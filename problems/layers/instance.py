@@ -504,6 +504,11 @@ class LayersInstance(StoredInstance):
         v, rule = self.virtual_stages, self.in_flight
         if type(v) is not int or not 1 <= v <= MOST_VIRTUAL:
             raise InvalidInputError(f"virtual_stages is {quoted(v)}; expected 1 to {MOST_VIRTUAL}.")
+        if v > 1 and self.chain.first:
+            raise InvalidInputError(
+                f"there are {v} virtual stages, and devices that can only have the first stage; "
+                "expected one of them."
+            )
         if v > 1 and self.goal != BOTTLENECK:
             raise InvalidInputError(
                 f"goal is {self.goal!r} with {v} virtual stages; expected bottleneck. Problem "

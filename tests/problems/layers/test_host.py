@@ -2,9 +2,16 @@
 
 import pytest
 
+from boundmark.bounds import checker
 from boundmark.problems.devices import Device, Link
 from boundmark.problems.errors import InvalidInputError
-from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
+from boundmark.problems.layers import (
+    LayerFacts,
+    LayerModel,
+    LayersInstance,
+    Operation,
+    Workload,
+)
 from boundmark.problems.layers.chain import LayerChain
 from boundmark.problems.layers.costs import chain_of
 from boundmark.problems.layers.fleet import Fleet, read_fleet
@@ -136,6 +143,15 @@ def test_one_token_after_the_other() -> None:
         True, True, False
     ]  # fmt: skip
     assert unused(read_fleet("2xcpu"), "none") == unused(read_fleet("A100"), "none") == ()
+
+
+def test_virtual_stages_have_no_first_one() -> None:
+    """Here and in the checker."""
+    with pytest.raises(InvalidInputError, match="devices that can only have the first stage"):
+        LayersInstance(chain("llama.cpp", DECODE), virtual_stages=2)
+    alone = LayersInstance(chain("llama.cpp", DECODE)).to_json()
+    with pytest.raises(checker.Rejected, match="virtual stages and types for the first stage"):
+        checker.check_instance({**alone, "virtual_stages": 2})
 
 
 def test_where_there_is_no_host() -> None:
