@@ -253,8 +253,9 @@ def method_gap_data(gaps: pd.DataFrame, instance_gaps: pd.DataFrame, role: str) 
     own = own.sort_values(["comparison", "mean_gap", "method"], kind="stable")
     own = own.drop_duplicates("method")
     are_fewer = own["comparison"] > 0
-    fewer = own[are_fewer].head(MOST_DRAWN // 2)
-    chosen = pd.concat([own[~are_fewer].head(MOST_DRAWN - len(fewer)), fewer])
+    first = own[~are_fewer]
+    fewer = own[are_fewer].head(max(MOST_DRAWN // 2, MOST_DRAWN - len(first)))
+    chosen = pd.concat([first.head(MOST_DRAWN - len(fewer)), fewer])
     drawn = instance_gaps[instance_gaps["role"] == role]
     found = chosen.assign(is_fewer=chosen["comparison"] > 0).merge(drawn, on="method")
     return found.rename(columns={"mean_seconds": "seconds"})[
