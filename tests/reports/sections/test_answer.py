@@ -10,9 +10,12 @@ from matplotlib.figure import Figure
 from boundmark.reports.folder_results import read_folder
 from boundmark.reports.report import part_of
 from boundmark.reports.sections.answer import (
+    MOST_DRAWN,
     draw_method_gaps,
+    method_gap_data,
 )
 from boundmark.reports.stored.store import ResultStore
+from boundmark.reports.tables.parameters import ALL
 
 
 @pytest.fixture
@@ -71,6 +74,21 @@ def test_methods_on_equal_terms_come_first(answer: Any) -> None:
         "quick": 3,
     }
     assert plot.data.loc[plot.data["is_fewer"], "gap"].tolist() == pytest.approx([0.1])
+
+
+def test_room_that_others_leave_is_for_methods_given_fewer() -> None:
+    """Beside a single method that was given all, tools' rules are all drawn."""
+    names = ["all", *(f"few-{at}" for at in range(20))]
+    gaps = pd.DataFrame(
+        {"role": "solutions", "dataset": ALL, "comparison": range(21), "method": names,
+         "mean_gap": 0.1, "mean_seconds": 1.0}
+    )  # fmt: skip
+    each = pd.DataFrame({"role": "solutions", "method": names, "instance_sha256": "a", "gap": 0.1})
+    found = method_gap_data(gaps, each, "solutions")
+    assert found["method"].tolist() == names[:MOST_DRAWN]
+    assert found["is_fewer"].tolist() == [False, *[True] * (MOST_DRAWN - 1)]
+    many = method_gap_data(gaps.assign(comparison=[0] * 15 + [1] * 6), each, "solutions")
+    assert many["is_fewer"].sum() == 6
 
 
 @pytest.mark.parametrize("largest", [0.0, 0.004, 3.0, 500.0])
