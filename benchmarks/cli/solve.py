@@ -334,13 +334,16 @@ def _with_rules_of(
     from boundmark.problems.errors import find
 
     chosen = choose(model, parameters, problem)
-    owners = {one: name for name in problems() for one in presentation_of(name).tools}
-    owner = find("tool in --as", tool, owners)
-    if owner != (name := chosen.problem.name):
+    owners: dict[str, list[str]] = {}
+    for name in problems():
+        for one in presentation_of(name).tools:
+            owners.setdefault(one, []).append(name)
+    found = find("tool in --as", tool, owners)
+    if (name := chosen.problem.name) not in found:
         known = presentation_of(name).tools
         expected = f"one of {', '.join(known)}" if known else "no --as"
         raise click.UsageError(
-            f"--as is {tool!r}, a tool for problem {owner!r}; for problem {name!r}, "
+            f"--as is {tool!r}, a tool for problem {found[0]!r}; for problem {name!r}, "
             f"expected {expected}."
         )
     has_rules = any(parameter.name == "rules" for parameter in chosen.problem.parameters)

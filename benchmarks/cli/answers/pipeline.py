@@ -1,5 +1,6 @@
 """Print a partition: a line for every stage."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,8 +9,11 @@ from rich.text import Text
 
 from boundmark.benchmarks.cli.terminal import print_table
 from boundmark.benchmarks.solving.answer import GIVEN, Answer
+from boundmark.benchmarks.solving.grading import checked_document
 from boundmark.benchmarks.solving.presentation import Loss, Presentation, tick_unit
-from boundmark.problems.errors import printable
+from boundmark.problems.errors import InvalidInputError, printable
+from boundmark.problems.layers.tools.formats import TOOLS
+from boundmark.problems.layers.tools.torchtitan import split_file
 from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.instance import (
     in_pipeline_order,
@@ -178,6 +182,36 @@ def cost_accuracy(answer: Answer) -> str:
     return accuracy(source_of(source.device), k, source.hardware) if source.device else ""
 
 
+def as_tool(answer: Answer, tool: str, model: str, hosts: str) -> str:
+    """Return a Python file that cuts a program of torch.export where its modules begin or end."""
+    from boundmark.benchmarks.solving.torch_split import best_split, split_points
+
+    if not model.endswith(".pt2"):
+        raise InvalidInputError(
+            f"{model} is no program of torch.export, whose modules --as {tool} names; expected a "
+            ".pt2 file."
+        )
+    instance, unit = _instance(answer), tick_unit(answer)
+    order, points = split_points(Path(model), instance.graph.names)
+    partition, cuts = best_split(instance, order, sorted(points))
+    cost, stages = checked_document(instance, partition)["objective"], len(cuts) + 1
+    said = [f"The slowest of {stages} stages takes {cost:,}{unit} by the model of costs."]
+    if answer.certified_bound:
+        above = cost / answer.certified_bound - 1
+        said.append(
+            f"That is at most {above:.2%} above the optimum of any partition into {instance.k} "
+            f"(certified: {answer.certified_bound:,}{unit})."
+        )
+    if answer.objective is not None and answer.objective < cost:
+        said.append(
+            f"The best that was found, {answer.objective:,}{unit}, has cuts where no module that "
+            "runs once begins or ends, or leaves the program's order."
+        )
+    said.append(f"torchrun --nproc-per-node {stages} YOUR_SCRIPT, which imports `split` from here")
+    lines = "\n".join(f"# {line}" for line in (TOOLS[tool].release, *said))
+    return f"{lines}\n{split_file([points[cut] for cut in cuts])}"
+
+
 PRESENTATION = Presentation(
     "pipeline",
     lambda answer: "cost",
@@ -188,4 +222,7 @@ PRESENTATION = Presentation(
     losses=losses,
     plot=plot,
     shown=shown,
+    tools=("torch-pipelining", "torch"),
+    tool_title=lambda tool: "torch.distributed.pipelining",
+    as_tool=as_tool,
 )

@@ -13,6 +13,7 @@ alone. Looped schedules put part j on rank j mod pp; ZBVZeroBubble and DualPipeV
 import ast
 import json
 import re
+from collections.abc import Sequence
 
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.instance import LayersInstance
@@ -35,20 +36,23 @@ def _module(instance: LayersInstance, layer: int) -> str:
     return f"layers.{layer - before}" if layer >= before else "tok_embeddings"
 
 
-def write_split_points(launch: Launch) -> str:
-    """Return a Python file that traces a model and cuts it before modules."""
-    names = launch.instance.chain.names
-    cuts = "".join(
-        f"    {json.dumps(names[stage.first])}: SplitPoint.BEGINNING,\n"
-        for stage in launch.solution.stages[1:]
-    )
+def split_file(points: Sequence[tuple[str, str]]) -> str:
+    """Return a Python file that traces a model and cuts it where modules begin or end."""
+    cuts = "".join(f"    {json.dumps(name)}: SplitPoint.{side},\n" for name, side in points)
     return (
-        f"{launch.comments('THIS_FILE')}\n"
         "from torch.distributed.pipelining import SplitPoint, pipeline\n\n"
-        f"split_spec = {{\n{cuts}}}\n"
-        "# One micro-batch as the model takes it; `pipe.build_stage(rank, device)` follows.\n"
-        "pipe = pipeline(model, mb_args=(tokens,), split_spec=split_spec)"
+        f"split_spec = {{\n{cuts}}}\n\n\n"
+        "def split(model, *args, **kwargs):\n"
+        '    """Return the pipe of a model, traced with one micro-batch as the model takes it."""\n'
+        "    return pipeline(model, args, kwargs, split_spec=split_spec)"
     )
+
+
+def write_split_points(launch: Launch) -> str:
+    """Return such a file, for the first modules of stages."""
+    names = launch.instance.chain.names
+    points = [(names[stage.first], "BEGINNING") for stage in launch.solution.stages[1:]]
+    return f"{launch.comments('THIS_FILE')}\n{split_file(points)}"
 
 
 def read_split_points(text: str, instance: LayersInstance) -> list[int]:
