@@ -156,10 +156,10 @@ def best_split(
         at = table[at]
         places.append(([0, *ends])[at])
     places = places[::-1]
-    stages = np.zeros(len(order), dtype=np.int64)
+    stage_of = np.zeros(len(order), dtype=np.int64)
     for stage, first in enumerate(places):
-        stages[list(order[first:])] = stage
-    return Partition(stages), places[1:]
+        stage_of[list(order[first:])] = stage
+    return Partition(stage_of), places[1:]
 
 
 def _costs_of_runs(
