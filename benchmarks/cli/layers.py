@@ -104,7 +104,7 @@ def plan(
     out: Path | None, plot: Path | None, as_json: bool, quiet: bool, sequences: int | None,
     global_batch: int | None, **given: Any,
 ) -> None:  # fmt: skip
-    """Find the best parallelism for a language model, with a proof that covers all others.
+    """Find and prove the best parallelism for a language model.
 
     MODEL is a configuration (config.json, GGUF) or a member of a data set, such as
     language-models/llama-3-70b. Tensor, pipeline and data parallelism, micro-batches and the cut of
