@@ -402,7 +402,10 @@ def words_of(question: Question, row: Row) -> str:
 
 
 def start_line(model: str, question: Question, row: Row) -> str:
-    """Return the options that start a configuration: of vLLM, or of Megatron-LM in training."""
+    """Return what starts a configuration: vLLM, or SGLang if experts are on some of the devices.
+
+    In training, it is options of Megatron-LM.
+    """
     t, d, e, m, b, again = row.name
     counts = list(Counter(row.devices).values())
     before, behind = question.outer
@@ -422,7 +425,15 @@ def start_line(model: str, question: Question, row: Row) -> str:
             + "--use-distributed-optimizer " * question.wish.shards
             + f'--pipeline-model-parallel-layout "E{layout}L"'
         )
-    cut = f"VLLM_PP_LAYER_PARTITION={','.join(map(str, counts))} " if len(counts) > 1 else ""
+    cut = f"PP_LAYER_PARTITION={','.join(map(str, counts))} "
+    if 1 < e < d:
+        return (
+            f"SGLANG_{cut}"
+            * (len(counts) > 1)
+            + f"python -m sglang.launch_server --model-path {model} --tp-size {t * d} --dp-size {d}"
+            f" --enable-dp-attention --ep-size {e * t} --pp-size {len(counts)}"
+        )
+    cut = f"VLLM_{cut}" * (len(counts) > 1)
     return (
         f"{cut}vllm serve {model} --tensor-parallel-size {t} --pipeline-parallel-size "
         f"{len(counts)}"

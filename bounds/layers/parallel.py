@@ -288,13 +288,11 @@ def _form(
 
     What an engine adds to each step of a stage is in what the stage sends, and in the last layer.
     """
-    (tensor, experts, spread, *_, data), overhead, time = form, wish.overhead, []
-    for kind, link in zip(hosts.kinds, hosts.inside, strict=True):
+    tensor, data, overhead, time = form[0], form[-1], wish.overhead, []
+    for at, (kind, link) in enumerate(zip(hosts.kinds, hosts.inside, strict=True)):
         on = StageDevice(kind, tensor, link if tensor > 1 else None)
-        # Devices of the replicas that share experts, as if they were equally many in each host.
-        ranks = Ranks(-(-tensor * experts // spread), spread, link, hosts.between)
         seconds = [
-            layer_seconds(layer, on, dtype) + exchanging_seconds(layer, tensor, experts, ranks)
+            layer_seconds(layer, on, dtype) + exchanging_seconds(layer, form, hosts, at)
             for layer in layers
         ]
         seconds[-1] += overhead
@@ -318,12 +316,14 @@ def _form(
     }
 
 
-def exchanging_seconds(layer: LayerFacts, tensor: int, experts: int, ranks: Ranks) -> float:
+def exchanging_seconds(layer: LayerFacts, form: tuple[int, ...], hosts: Hosts, kind: int) -> float:
     """Return the seconds of a layer's exchanges with the experts of other replicas."""
+    tensor, experts, spread = form[:3]
     if experts == 1 or not layer.exchanged:
         return 0.0
-    one = all_to_all(layer.exchanged / layer.exchanges / tensor, ranks)
-    return layer.exchanges * one
+    # As if equally many of the devices that share experts were in each host.
+    ranks = Ranks(-(-tensor * experts // spread), spread, hosts.inside[kind], hosts.between)
+    return layer.exchanges * all_to_all(layer.exchanged / layer.exchanges / tensor, ranks)
 
 
 def _replicas(hosts: Hosts, count: int) -> Ranks:
@@ -621,12 +621,9 @@ def parts(question: Question, row: Row) -> tuple[Part, ...]:
         kind, is_last = places[stage.device][0], at + 1 == len(loads)
         device, own = hosts.kinds[kind], facts[stage.first : stage.end]
         on = StageDevice(device, split.tensor, hosts.inside[kind] if split.tensor > 1 else None)
-        spread = split.form[KEYS.index("spread")]
-        in_each = -(-split.tensor * split.experts // spread)
-        ranks = Ranks(in_each, spread, hosts.inside[kind], hosts.between)
         reducing = sum(_ticks(reducing_seconds(layer, on)) for layer in own)
         exchanging = sum(
-            _ticks(exchanging_seconds(layer, split.tensor, split.experts, ranks)) for layer in own
+            _ticks(exchanging_seconds(layer, split.form, hosts, kind)) for layer in own
         )
         weights = instance.chain.memory(stage.first, stage.end, 0)
         found.append(

@@ -222,6 +222,10 @@ def test_experts_on_several_replicas() -> None:
     wide = plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="e=8", quiet=True)
     assert {row.name[0] * row.name[2] for row in wide.found.rows} == {8}
     assert "--enable-expert-parallel" in wide.to_json()["start"]
+    some = plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="t=1,e=2,d=4,p=2", quiet=True)
+    assert some.to_json()["start"].endswith(
+        "--tp-size 4 --dp-size 4 --enable-dp-attention --ep-size 2 --pp-size 2"
+    )
     with pytest.raises(InvalidInputError, match="no e is allowed for 8 experts"):
         plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="e=6", quiet=True)
 
