@@ -26,10 +26,20 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # What a release of any of our dependencies may change, without a line of ours.
 SMOKE = "smoke"
 
+# One of each problem, which the wheel solves without any extra.
+INSTANCES = {
+    "pipeline": ("onnx-light/squeezenet", "-k", "4"),
+    "microbatch": ("shapes/nn-4-train",),
+    "placement": ("onnx-light/squeezenet",),
+    "ordering": ("onnx-light/squeezenet",),
+    "slicing": ("onnx-light/squeezenet",),
+    "layers": ("language-models/llama-3-8b", "--devices", "2xH100"),
+}
+
 PROJECT = nox.project.load_toml("pyproject.toml")
 
 
-def install(session: nox.Session, *groups: str) -> None:
+def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
     """Install the project, editable so that compiled kernels are kept, and dependency groups.
 
     With `nox --no-venv`, what is installed is used as it is.
@@ -38,8 +48,7 @@ def install(session: nox.Session, *groups: str) -> None:
         session.log("using what is installed")
         return
     extra = [name for group in groups for name in nox.project.dependency_groups(PROJECT, group)]
-    # Suites of every night have methods that need Z3.
-    session.install("-e", ".[z3]", *extra)
+    session.install("-e", f".[{extras}]", *extra)
 
 
 def has_no_environment(session: nox.Session) -> bool:
@@ -112,7 +121,7 @@ def try_out(session: nox.Session, *versions: str) -> None:
     """
     tests = nox.project.dependency_groups(PROJECT, "test")
     # Not editable, so that what a wheel lacks is missing here, too.
-    session.install(".[z3]", *tests, *versions)
+    session.install(".[all]", *tests, *versions)
     out = Path("results", "pythons", session.name).resolve()
     shutil.rmtree(out, ignore_errors=True)
     with session.chdir(session.create_tmp()):
@@ -150,7 +159,7 @@ def tests_lowest(session: nox.Session) -> None:
     lowest = Path(session.create_tmp(), "lowest.txt").resolve()
     session.install("uv")
     session.run(
-        "uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct", "--extra", "z3",
+        "uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct", "--extra", "all",
         "--python-version", PYTHONS[0], "--output-file", str(lowest), "pyproject.toml",
     )  # fmt: skip
     try_out(session, "--constraint", str(lowest))
@@ -185,7 +194,9 @@ def package(session: nox.Session) -> None:
         command = (str(place / "bin" / "boundmark"),)
         with session.chdir(place):
             session.run(*command, "--version", external=True)
-            session.run(*command, "solve", "onnx-light/squeezenet", "-k", "4", external=True)
+            for problem, instance in INSTANCES.items():
+                given = ("--problem", problem, "--time-limit", "5", "--library", "none")
+                session.run(*command, "solve", *instance, *given, external=True)
             session.run(*command, "conformance", "max-work", external=True)
             session.run(str(python), "-c", "import boundmark; boundmark.solve", external=True)
     size = sum(path.lstat().st_size for path in (folder / "from-whl" / "lib").rglob("*"))
@@ -195,7 +206,7 @@ def package(session: nox.Session) -> None:
 @nox.session
 def torch(session: nox.Session) -> None:
     """Run what needs PyTorch: modules, exported programs, and what its exporters of today write."""
-    install(session, "test", "torch")
+    install(session, "test", "torch", extras="all,zoo")
     session.run(
         "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/readers/torch_export",
         "tests/datasets/layers/test_families.py", "tests/datasets/zoo/test_export.py",
@@ -212,7 +223,7 @@ def tools(session: nox.Session) -> None:
 
     Nothing of theirs is installed or built: functions are taken out of wheels and source archives.
     """
-    install(session, "test", "torch")
+    install(session, "test", "torch", extras="all,zoo")
     folder = Path("results", "tools").resolve()
     shutil.rmtree(folder, ignore_errors=True)
     fetch = ("python", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder))
@@ -282,7 +293,7 @@ def gpu(session: nox.Session) -> None:
     With `--no-venv`, torch and transformers are those that are installed. Pass a folder, and
     perhaps options of docs/tables/machine_runs.py such as `--torch-device cpu`.
     """
-    install(session, "torch")
+    install(session, "torch", extras="all,zoo")
     folder, *options = session.posargs or ["results/gpu"]
     session.run(
         "python", "docs/tables/machine_runs.py", folder, "--torch-device", "cuda", "--compiled",
@@ -374,7 +385,7 @@ def gate(session: nox.Session) -> None:
         place = checkout / ".venv"
         session.run("python", "-m", "venv", str(place))
         old = str(place / "bin" / "python")
-        session.run(old, "-m", "pip", "install", "--quiet", "-e", f"{checkout}[z3]", external=True)
+        session.run(old, "-m", "pip", "install", "--quiet", "-e", f"{checkout}[all]", external=True)
         session.run(
             "boundmark", "gate", old, *(suites or [SMOKE]), "--out", str(out), "--thresholds",
             str(BASELINES / "thresholds.toml"),

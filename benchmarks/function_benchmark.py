@@ -11,7 +11,6 @@ from boundmark.benchmarks.arguments import check_flags, check_parameter_names, n
 from boundmark.benchmarks.running.execution.engine import LocalEngine, worker_count
 from boundmark.benchmarks.running.execution.in_process import run_here
 from boundmark.benchmarks.running.execution.task import Outcome
-from boundmark.benchmarks.running.kernels import compile_kernels
 from boundmark.benchmarks.running.planning import (
     MethodChoice,
     NamedInstance,
@@ -141,8 +140,6 @@ def benchmark(
                 for cheap in _cheap_bounds(task.source, settings):
                     table.add_bound(cheap)
             if others:
-                for problem_name in {task.task.problem for task in others}:
-                    compile_kernels(console, problem_name)
                 _run_on(engine, others, finished)
     except KeyboardInterrupt:
         # What is known by now is worth having.

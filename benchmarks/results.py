@@ -19,7 +19,7 @@ from boundmark.problems.errors import InvalidInputError, find, quoted
 from boundmark.reports.folder_results import FolderResults, read_folder
 from boundmark.reports.methods import method_table
 from boundmark.reports.stored.run_records import read_notes
-from boundmark.reports.stored.schema import FAILURES
+from boundmark.reports.stored.statuses import FAILURES
 from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.tables.parameters import with_parameter_columns
 

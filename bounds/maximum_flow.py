@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import compiled
 
 # The first two vertices of every network.
 SOURCE, SINK = 0, 1
@@ -55,7 +56,7 @@ class Network:
         return rooms - left[::2], level < 0
 
 
-@njit([_INT(*(_INT,) * 4, *(_VECTOR,) * 5)], cache=True, nogil=True)
+@compiled([_INT(*(_INT,) * 4, *(_VECTOR,) * 5)])
 def augment(
     source: int,
     sink: int,

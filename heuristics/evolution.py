@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boundmark.problems.method import Budget
+from boundmark.problems.method import Budget, require_module
 
 Keys: TypeAlias = NDArray[np.float64]
 
@@ -58,6 +58,7 @@ def evolve(
     initial: Sequence[Keys] = (),
 ) -> None:
     """Minimise a cost over vectors of keys; the cost function keeps the best."""
+    require_module("brkga_mp_ipr")
     from brkga_mp_ipr.algorithm import BrkgaMpIpr
     from brkga_mp_ipr.enums import BiasFunctionType, Sense
     from brkga_mp_ipr.types import BrkgaParams

@@ -264,6 +264,6 @@ def _are_texts(value: object) -> bool:
 
 
 def require_module(name: str) -> None:
-    """Raise `UnsupportedError` unless a solver's module can be imported; do not import it."""
+    """Raise `UnsupportedError` unless a module is installed; do not import it."""
     if importlib.util.find_spec(name) is None:
-        raise UnsupportedError(f"solver module {name} is not installed{extra_with(name)}.")
+        raise UnsupportedError(f"module {name} is not installed{extra_with(name)}.")

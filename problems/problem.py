@@ -259,7 +259,8 @@ class Problem:
         again in a round of its own, before the others.
     rounds
         Names of the methods that `boundmark solve` runs if none is asked for, round by round until
-        the best solution is proven optimal. Without any, all methods of the problem in one round.
+        the best solution is proven optimal; a mapping has the parameters that differ from a
+        method's defaults. Without any, all methods of the problem in one round.
         Heuristics that are in neither, and not `Method.left_out`, are run in the first round.
         Methods that are immediate as well, with the same parameters, are not run again.
     precedence
@@ -282,7 +283,7 @@ class Problem:
     instance_from_json: Callable[[Mapping[str, Any]], Instance]
     solution_from_json: Callable[[Mapping[str, Any]], Solution]
     immediate: Mapping[str, Mapping[str, ParameterValue]] = field(default_factory=dict)
-    rounds: tuple[tuple[str, ...], ...] = ()
+    rounds: tuple[tuple[str, ...] | Mapping[str, Mapping[str, ParameterValue]], ...] = ()
     precedence: int = 100
     cost_model: CostModel | None = None
     node_costs: NodeCosts | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from boundmark.problems.method import require_module
 from boundmark.reports.text import amount, natural_order, visible
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
 
 def settings() -> Any:
     """Return the context within which figures are drawn and written."""
+    require_module("matplotlib")
     import matplotlib as mpl
 
     return mpl.rc_context(_SETTINGS)

@@ -11,6 +11,7 @@ import pandas as pd
 from boundmark.problems.entry_points import described as named
 from boundmark.problems.entry_points import entry_points_of, leave_out, loaded
 from boundmark.problems.errors import BoundmarkError, StoreError, find
+from boundmark.problems.method import require_module
 from boundmark.reports.best_known import (
     BestKnown,
     best_known_section,
@@ -263,6 +264,7 @@ def write_report(
     What is written depends on the folder, the history and the options alone, and on which packages
     bring reports of problems; but for the sentence on what was checked, and how long that took.
     """
+    require_module("matplotlib")
     renderers = [find("report format", name, FORMATS) for name in formats]
     history = options.history
     if options.unchecked and history is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.running.settings import LARGEST_GIB, LONGEST_SECONDS
-from boundmark.reports.stored.schema import FAILURES
+from boundmark.reports.stored.statuses import FAILURES
 
 if TYPE_CHECKING:
     from boundmark.problems.parameter import Parameter

@@ -20,7 +20,7 @@ from boundmark.benchmarks.cli.options import (
     statuses,
 )
 from boundmark.benchmarks.cli.verification import check_progress, print_left_out
-from boundmark.reports.stored.schema import FAILURES, unsupported_by_reason
+from boundmark.reports.stored.statuses import FAILURES, unsupported_by_reason
 
 if TYPE_CHECKING:
     from boundmark.benchmarks.running.runner import Planning, Wanted

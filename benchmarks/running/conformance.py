@@ -16,14 +16,12 @@ from typing import Any
 
 from boundmark.benchmarks.running.execution.engine import LocalEngine, worker_count
 from boundmark.benchmarks.running.execution.task import Outcome
-from boundmark.benchmarks.running.kernels import compile_kernels
 from boundmark.benchmarks.running.planning import (
     MethodChoice,
     NamedInstance,
     PlannedTask,
     plan_tasks,
 )
-from boundmark.benchmarks.running.progress import progress_console
 from boundmark.benchmarks.running.settings import RunSettings
 from boundmark.benchmarks.solving.own_method import find_method
 from boundmark.problems.catalog import methods, problems
@@ -80,7 +78,6 @@ def verdicts(name: str, *, seconds: float = 5.0, workers: int | None = None) -> 
     settings = RunSettings.checked(
         time_limit_seconds=seconds, memory_limit_gib=MEMORY_GIB, seeds=(SEED,)
     )
-    compile_kernels(progress_console(quiet=True), method.problem)
     with closing(LocalEngine(worker_count(workers))) as engine:
         tiny = _run(engine, method, [sample for sample, _ in samples.tiny], settings)
         first = _run(engine, method, [samples.larger], settings)

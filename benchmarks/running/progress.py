@@ -1,5 +1,6 @@
 """Progress on a terminal or in a notebook: a bar for a run, a line for each round of methods."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -42,6 +43,8 @@ class _Lines:
 def line_of(rounds: Rounds) -> str:
     """Return the line of a round: incumbent, bound, gap, time left, methods that run."""
     upper, lower = rounds.objective, rounds.bound
+    if rounds.is_importing:
+        return f"round {rounds.round}/{rounds.most}  importing methods, with kernels compiled once"
     parts = [
         f"round {rounds.round}/{rounds.most}",
         f"best {'-' if upper is None else f'{upper:,}'}",
@@ -76,6 +79,19 @@ def live_lines(console: Console, rounds: Rounds) -> Iterator[None]:
     with Live(lines, console=console,
               refresh_per_second=REFRESHES_A_SECOND):  # fmt: skip
         yield
+
+
+@contextmanager
+def told_if_long(console: Console, sentence: str, seconds: float = 2.0) -> Iterator[None]:
+    """Print a sentence if a block takes longer, except where live lines say what goes on."""
+    timer = threading.Timer(seconds, console.print, [sentence], {"soft_wrap": True})
+    timer.daemon = True
+    if not is_live(console):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

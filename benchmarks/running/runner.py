@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from boundmark.benchmarks.running.execution.engine import Engine
 from boundmark.benchmarks.running.execution.task import Outcome
-from boundmark.benchmarks.running.kernels import compile_kernels
 from boundmark.benchmarks.running.label_pattern import LabelPatterns
 from boundmark.benchmarks.running.method_sources import source_hash
 from boundmark.benchmarks.running.planning import NamedInstance, PlannedTask, plan_tasks
@@ -246,8 +245,6 @@ def run_collection(
     What was left out and taken for granted is printed, and noted in the folder; so are the sources
     of the methods. Stored tasks of a method whose sources were others are told of.
     """
-    for problem in dict.fromkeys(part.problem for part in chosen.suites):
-        compile_kernels(console, problem)
     planning = Planning(chosen, seconds, memory_gib, console, wanted.patterns)
     with task_progress(console, chosen.name) as (on_start, on_finish):
 

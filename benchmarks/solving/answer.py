@@ -32,7 +32,9 @@ class Answer:
         Who found them; ``"given"`` if the user has brought the solution, ``"library"`` if the
         library had it.
     seconds
-        Wall time of the command so far.
+        Wall time of the search.
+    compile_seconds
+        Wall time before it in which kernels were compiled, as happens once after installation.
     failures
         A sentence for each method that did not finish, or that found nothing where that matters.
     warnings
@@ -52,6 +54,7 @@ class Answer:
     method: str | None = None
     bound_method: str | None = None
     seconds: float = 0.0
+    compile_seconds: float = 0.0
     failures: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     interrupted: bool = False
@@ -109,6 +112,7 @@ class Answer:
             "solution": self.solution,
             "certificate": self.certificate,
             "seconds": round(self.seconds, 3),
+            "compile_seconds": round(self.compile_seconds, 3),
             "failures": list(self.failures),
             "warnings": list(self.warnings),
             "interrupted": self.interrupted,

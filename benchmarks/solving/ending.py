@@ -138,11 +138,11 @@ class TimeIsUpError(Exception):
 
 
 @contextmanager
-def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock], None]]:
+def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock | None], None]]:
     """End running methods at the first Ctrl-C or when time is up, and keep their results.
 
-    Yields a function that takes the clock when its time begins, and not before: until then there
-    is no end. Any thread may call it.
+    Yields a function that takes the clock when its time begins, and None when it stands still:
+    until then, there is no end. Any thread may call it.
 
     A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`, which
     after a Ctrl-C comes within the patience. Does nothing in other threads than the main one,
@@ -154,10 +154,12 @@ def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock],
     stopped: list[str] = []
     end_at = math.inf
 
-    def begin(clock: WallClock) -> None:
+    def begin(clock: WallClock | None) -> None:
         nonlocal end_at
-        end_at = clock.end_at
-        signal.setitimer(signal.ITIMER_REAL, _until(clock.kill_at))
+        if stopped:
+            return
+        end_at = clock.end_at if clock else math.inf
+        signal.setitimer(signal.ITIMER_REAL, _until(clock.kill_at) if clock else 0.0)
 
     def end(why: str) -> None:
         stopped.append(why)

@@ -24,7 +24,7 @@ from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Kind
-from boundmark.problems.problem import Problem
+from boundmark.problems.problem import ParameterValue, Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,11 +91,18 @@ class MethodPlan:
         immediate = {name: params for name, params in problem.immediate.items() if name in treating}
         wanted = [name for name in treating if not known[name].left_out]
         first, *later = problem.rounds or (wanted,)
+        params: dict[str, Mapping[str, ParameterValue]] = {}
+        for round_ in problem.rounds:
+            params |= round_ if isinstance(round_, Mapping) else {}
         named = {*immediate, *first, *itertools.chain.from_iterable(later)}
         heuristics = [name for name in wanted if known[name].kind == "heuristic"]
         others = [name for name in heuristics if name not in named]
         rounds = [
-            tuple(method_choice(name, problem=problem.name) for name in round_ if name in treating)
+            tuple(
+                method_choice(name, params.get(name), problem=problem.name)
+                for name in round_
+                if name in treating
+            )
             for round_ in ((*first, *others), *later)
         ]
         return cls(
@@ -177,10 +184,15 @@ class Rounds:
     tried
         Names of those that have been started or were stored.
     clock
-        The time that immediate methods and all rounds share; it stands still from the last of the
-        former to the first task of the latter.
+        The time that immediate methods and all rounds share; it stands still before each round.
     on_begin
-        Called with the clock then.
+        Called with the clock when it goes on, and with None when it stands still.
+    import_methods
+        Called with the names of a round's methods before it; returns the seconds of compiling.
+    is_importing
+        Whether that goes on.
+    compile_seconds
+        The seconds of compiling before all rounds so far.
     on_trial
         As in the plan.
     why_stopped
@@ -207,7 +219,10 @@ class Rounds:
         self._has_postponed = False
         self._settings = options.settings
         self.clock = clock
-        self.on_begin: Callable[[WallClock], None] = lambda clock: None
+        self.on_begin: Callable[[WallClock | None], None] = lambda clock: None
+        self.import_methods: Callable[[Sequence[str]], float] = lambda names: 0.0
+        self.is_importing = False
+        self.compile_seconds = 0.0
         self._stored = stored
         self._workers = options.workers
         self._on_change = on_change
@@ -254,9 +269,12 @@ class Rounds:
 
     def tasks(self) -> Iterator[PlannedTask]:
         """Yield tasks; waits for the end of those that run where a round has to be over."""
-        while (task := self._next()) is not None:
-            self._on_change()
-            yield task
+        while (step := self._next()) is not None:
+            if isinstance(step, PlannedTask):
+                self._on_change()
+                yield step
+            else:
+                self._begin(step)
 
     def take(self, method: str, objective: int | None, bound: int | None) -> None:
         """Note the solution and bound of a method that has ended, or was stored."""
@@ -304,11 +322,21 @@ class Rounds:
         self._rounds = ((*waiting[0], immediate), *self._rounds[self._has_postponed :])
         self._has_postponed = True
 
-    def _next(self) -> PlannedTask | None:
+    def _begin(self, names: Sequence[str]) -> None:
+        """Let the methods of a round be imported while the clock stands still."""
+        if self.round > 1 and not self.clock.for_methods():
+            return
+        spent = self._spent if self.round == 1 else self.clock.spent()
+        self.on_begin(None)
+        self.is_importing = True
+        self.compile_seconds += self.import_methods(names)
+        self.is_importing = False
+        self.clock = self.clock.begun_anew(spent)
+        self.on_begin(self.clock)
+
+    def _next(self) -> PlannedTask | Sequence[str] | None:
+        """Return the next task, or the names of the methods of a round that begins."""
         with self._changed:
-            if self.round == 0 and not self.why_stopped:
-                self.clock = self.clock.begun_anew(self._spent)
-                self.on_begin(self.clock)
             while not self.why_stopped:
                 if self._waiting:
                     choice = self._waiting.pop(0)
@@ -325,11 +353,11 @@ class Rounds:
                         return None
                     self._waiting = list(self._rounds[self.round])
                     self.round += 1
-                elif self.round == len(self._rounds):
+                    return [one.method.name for one in self._waiting if one not in self._done]
+                if self.round == len(self._rounds):
                     return None
-                else:
-                    # Woken by each outcome; the clock ends what takes too long.
-                    self._changed.wait(0.5)
+                # Woken by each outcome; the clock ends what takes too long.
+                self._changed.wait(0.5)
         return None
 
     def _share(self) -> float:

@@ -27,13 +27,15 @@ from boundmark.benchmarks.solving.rounds import MethodPlan, Rounds, SolvingOptio
 from boundmark.problems.catalog import methods, problems
 from boundmark.problems.errors import find
 from boundmark.problems.json_documents import canonical_json
-from boundmark.reports.stored.schema import is_refuted
+from boundmark.reports.stored.statuses import is_refuted
 
 # What runs methods is imported where it is used: an optimum that the library has needs none of it.
 if TYPE_CHECKING:
     import pandas as pd
 
     from boundmark.benchmarks.solving.grading import GivenSolution
+
+COMPILING = "compiling the kernels of methods, once after installation; up to half a minute ..."
 
 Ended: TypeAlias = list[tuple[PlannedTask, Outcome]]
 
@@ -49,8 +51,9 @@ def solve(
     Nothing is run if the library has the optimum and its proof, and neither methods nor a folder
     are asked for. Else immediate methods come first, in this process, so that there is an answer
     whatever else the machine does. If they do not prove an optimum, processes for the others are
-    started, and the clock goes on when these are ready: how long they take to start says nothing
-    about the instance, nor does what came before the search.
+    started, and the methods of a round imported before it begins, with the kernels that have to be
+    compiled. The clock stands still meanwhile: how long that takes says nothing about the instance,
+    nor does what came before the search.
 
     Methods that still run when the optimum is proven are ended. Ctrl-C ends all that run; what they
     have found by then counts.
@@ -97,6 +100,7 @@ def solve(
             with _keeping(source, folder, ended):
                 pass
     answer = _best(source, results, rounds.on_trial, options.methods, rounds.clock.spent())
+    answer = replace(answer, compile_seconds=rounds.compile_seconds)
     answer = _with_given(answer, given) if given else answer
     answer = _with_known(answer, known) if known else answer
     answer = _with_claims(answer, results)
@@ -174,15 +178,18 @@ def _run_others(
     if rounds.is_proven or rounds.why_stopped or not rounds.to_come:
         return
     from boundmark.benchmarks.running.execution.engine import LocalEngine
-    from boundmark.benchmarks.running.kernels import compile_kernels
-    from boundmark.benchmarks.running.progress import live_lines, progress_console
+    from boundmark.benchmarks.running.progress import live_lines, progress_console, told_if_long
 
     console = progress_console(options.quiet)
-    compile_kernels(console, source.instance.problem)
     # No more processes than there are methods to run in them.
     workers = min(options.workers, sum(map(len, rounds.to_come)))
     engine = LocalEngine(workers, checking_seconds=rounds.clock.checking_seconds)
-    engine.start(source.instance.problem, rounds.to_come[0])
+
+    def import_methods(names: Sequence[str]) -> float:
+        with told_if_long(console, COMPILING):
+            return engine.import_methods(source.instance.problem, names)
+
+    rounds.import_methods = import_methods
     content = canonical_json(source.instance.to_json()).encode()
     by_id: dict[str, PlannedTask] = {}
 

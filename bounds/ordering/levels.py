@@ -7,10 +7,11 @@ operators took so far and the least that the others take, or the maximum so far.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from boundmark.bounds.checker.ordering.section import EARLIER, Section
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.compiling import compiled, internal
 
 
 class Steps(NamedTuple):
@@ -84,7 +85,7 @@ _STEPS = types.NamedTuple(  # type: ignore[no-untyped-call]
 _LEVEL = types.NamedTuple([_TABLE] * 2 + [_VECTOR] * 4, Level)  # type: ignore[no-untyped-call]
 
 
-@njit([_INT(_TABLE)], cache=True, nogil=True)
+@compiled([_INT(_TABLE)])
 def count_members(sets: IntArray) -> int:
     """Count the members of all sets together."""
     total = 0
@@ -97,7 +98,7 @@ def count_members(sets: IntArray) -> int:
     return total
 
 
-@njit([types.boolean(_TABLE_INPUT, _INT, _TABLE, _INT)], cache=True, nogil=True)
+@internal([types.boolean(_TABLE_INPUT, _INT, _TABLE, _INT)])
 def _is_inside(sets: IntArray, one: int, within: IntArray, at: int) -> bool:
     outside = 0
     for word in range(sets.shape[1]):
@@ -105,7 +106,7 @@ def _is_inside(sets: IntArray, one: int, within: IntArray, at: int) -> bool:
     return outside == 0
 
 
-@njit([_INT(_TABLE, _INT, _INT, _INT)], cache=True, nogil=True)
+@internal([_INT(_TABLE, _INT, _INT, _INT)])
 def _hash(sets: IntArray, at: int, word: int, bit: int) -> int:
     """Return a hash of a set with one more member."""
     mixed = 1469598103934665603
@@ -118,7 +119,7 @@ def _hash(sets: IntArray, at: int, word: int, bit: int) -> int:
     return mixed
 
 
-@njit([_INT(_TABLE, _INT, _INT, _INT, _TABLE, _VECTOR)], cache=True, nogil=True)
+@internal([_INT(_TABLE, _INT, _INT, _INT, _TABLE, _VECTOR)])
 def _slot(sets: IntArray, at: int, word: int, bit: int, found: IntArray, table: IntArray) -> int:
     """Return the slot of a set with one more member in the hash table, used or free."""
     mask = len(table) - 1
@@ -138,7 +139,7 @@ def _slot(sets: IntArray, at: int, word: int, bit: int, found: IntArray, table: 
     return slot
 
 
-@njit([types.UniTuple(_INT, 2)(_INT, _LEVEL, _INT, _STEPS)], cache=True, nogil=True)  # type: ignore[no-untyped-call]
+@internal([types.UniTuple(_INT, 2)(_INT, _LEVEL, _INT, _STEPS)])  # type: ignore[no-untyped-call]
 def _run(v: int, level: Level, at: int, s: Steps) -> tuple[int, int]:
     """Return the memory while an operator runs after a down-set, and the live memory after it."""
     live = level.live[at]
@@ -155,7 +156,7 @@ def _run(v: int, level: Level, at: int, s: Steps) -> tuple[int, int]:
     return taken, left
 
 
-@njit([_INT(_LEVEL, _INT, _STEPS)], cache=True, nogil=True)
+@internal([_INT(_LEVEL, _INT, _STEPS)])
 def _free_step(level: Level, at: int, s: Steps) -> int:
     """Return the first operator that raises neither the peak nor live memory; -1 if none."""
     for word in range(level.done.shape[1]):
@@ -170,7 +171,7 @@ def _free_step(level: Level, at: int, s: Steps) -> int:
     return -1
 
 
-@njit([_INT(_INT, _INT, _LEVEL, _LEVEL, _VECTOR, _STEPS, _VECTOR)], cache=True, nogil=True)
+@compiled([_INT(_INT, _INT, _LEVEL, _LEVEL, _VECTOR, _STEPS, _VECTOR)])
 def expand(
     is_peak: int,
     limit: int,

@@ -2,6 +2,12 @@
 
 from boundmark.problems.method import Deferred, Method
 
+# What `ideal-dp` imports only for graphs with many down-sets.
+IDEALS = (
+    "boundmark.bounds.pipeline.downsets.ideals",
+    "boundmark.bounds.pipeline.flows.minimum_cuts",
+)
+
 MAX_WORK = Method(
     name="max-work",
     problem="pipeline",
@@ -70,6 +76,7 @@ IDEAL_DP = Method(
     summary="The optimum by dynamic programming over down-sets, for graphs that have few of them.",
     run=Deferred("boundmark.bounds.pipeline.downsets.ideal_dp:run"),
     params={"ideals": 200_000},
+    warm=IDEALS,
 )
 
 TWO_BRANCH_DP = Method(
@@ -100,6 +107,7 @@ CERTIFY = Method(
     params={"ideals": 20_000, "known_cost": 0},
     known_cost="known_cost",
     version=32,
+    warm=IDEALS,
 )
 
 BOTTLENECK = Method(

@@ -6,7 +6,7 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Section, Table
 from boundmark.reports.sections.page_tables import PageColumn, page_table
-from boundmark.reports.stored.schema import unsupported_by_reason
+from boundmark.reports.stored.statuses import unsupported_by_reason
 from boundmark.reports.stored.verified_results import Checks
 from boundmark.reports.tables.rows import rows as rows_of
 from boundmark.reports.text import count, integer, seconds

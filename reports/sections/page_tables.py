@@ -8,7 +8,7 @@ import pandas as pd
 
 from boundmark.reports.pages.page import Cell, Group, Table
 from boundmark.reports.problem_report import Grouping
-from boundmark.reports.stored.schema import FAILURES
+from boundmark.reports.stored.statuses import FAILURES
 from boundmark.reports.tables.parameters import ALL, Value, values_in_order
 from boundmark.reports.text import MISSING, natural_order
 

@@ -12,14 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.schema import (
-    RESULTS,
-    STATUSES,
-    TRACE_KINDS,
-    TRACES,
-    VERSION,
-    VERSION_KEY,
-)
+from boundmark.reports.stored.schema import RESULTS, TRACES, VERSION, VERSION_KEY
+from boundmark.reports.stored.statuses import STATUSES, TRACE_KINDS
 
 # Metadata that marks the files of reports.
 MADE_BY = {b"made_by": b"boundmark report"}

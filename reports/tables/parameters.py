@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.problems.errors import StoreError
-from boundmark.reports.stored.schema import STATUSES
+from boundmark.reports.stored.statuses import STATUSES
 from boundmark.reports.tables.rows import values_of
 from boundmark.reports.text import natural_order
 

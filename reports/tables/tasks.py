@@ -10,7 +10,7 @@ import pandas as pd
 
 from boundmark.problems.errors import StoreError
 from boundmark.reports.dictionary import columns_of
-from boundmark.reports.stored.schema import is_refuted
+from boundmark.reports.stored.statuses import is_refuted
 from boundmark.reports.tables.parameters import json_object, parameter_text, with_parameter_columns
 from boundmark.reports.tables.rows import best_rows, values_of
 

@@ -88,19 +88,30 @@ class WarmSupervisor:
         self._running: Supervisor | None = None
         self._stopped = False
 
-    def start(self, problem: str, first: Sequence[str]) -> None:
-        """Start nothing before the first task, since what is idle is warm."""
+    def begin_import(self, problem: str, methods: Sequence[str]) -> None:
+        """Import methods where tasks will run, see `Supervisor.begin_import`."""
+        self._importing = problem, self._taken(problem)
+        self._importing[1].begin_import(problem, methods)
 
-    def wait_until_ready(self) -> None:
-        """Wait for nothing."""
+    def end_import(self) -> float:
+        """Wait until they are there."""
+        problem, real = self._importing
+        seconds = real.end_import()
+        self.idle[self._methods, problem, self._checking_seconds].append(real)
+        return seconds
+
+    def _taken(self, problem: str) -> Supervisor:
+        """Return processes that are idle, or else new ones."""
+        idle = self.idle.setdefault((self._methods, problem, self._checking_seconds), [])
+        with self.lock:
+            if idle:
+                return idle.pop()
+        return Supervisor(self._methods, checking_seconds=self._checking_seconds)
 
     def run(self, task: Task, instance: bytes) -> Outcome:
         """Run a task, see `Supervisor.run`."""
-        idle = self.idle.setdefault((self._methods, task.problem, self._checking_seconds), [])
+        real = self._taken(task.problem)
         with self.lock:
-            real = idle.pop() if idle else None
-            if real is None:
-                real = Supervisor(self._methods, checking_seconds=self._checking_seconds)
             self._running = real
             if self._stopped:
                 real.stop()
@@ -112,7 +123,7 @@ class WarmSupervisor:
                 if self._stopped:
                     real.close()
                 else:
-                    idle.append(real)
+                    self.idle[self._methods, task.problem, self._checking_seconds].append(real)
 
     def stop(self) -> None:
         """Kill what runs and refuse further tasks."""

@@ -9,7 +9,7 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
@@ -79,10 +79,10 @@ Job: TypeAlias = Callable[[Mapping[str, Any], Channel], None]
 
 @runtime_checkable
 class WarmingJob(Protocol):
-    """A job that prepares for a request in the warm process, before the child is forked."""
+    """A job that prepares for requests in the warm process, before children are forked."""
 
-    def warm_up(self, job: Mapping[str, Any]) -> bool:
-        """Import the modules that the request needs; return whether anything was imported."""
+    def warm_up(self, names: Sequence[str]) -> float:
+        """Import what requests of these names need; return the seconds of compiling in that."""
 
 
 def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: int) -> NoReturn:

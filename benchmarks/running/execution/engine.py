@@ -55,16 +55,23 @@ class LocalEngine:
     workers: int
     methods: str = ""
     checking_seconds: float | None = None
-    _started: list[Supervisor] = field(default_factory=list)
+    _supervisors: list[Supervisor] = field(default_factory=list)
 
-    def start(self, problem: str, first: Sequence[str]) -> None:
-        """Start the processes for tasks of a problem; `run` takes tasks when they are ready."""
-        self._started = self._supervisors()
-        for number, supervisor in enumerate(self._started):
+    def import_methods(self, problem: str, methods: Sequence[str]) -> float:
+        """Prepare for tasks of some methods, before `run` or while none of its tasks runs.
+
+        Returns
+        -------
+        float
+            The seconds in which kernels were compiled.
+        """
+        self._supervisors = self._supervisors or self._new_supervisors()
+        for number, supervisor in enumerate(self._supervisors):
             # Each imports what it will probably run, so that all are ready sooner.
-            supervisor.start(problem, first[number :: self.workers])
+            supervisor.begin_import(problem, methods[number :: self.workers])
+        return max([supervisor.end_import() for supervisor in self._supervisors])
 
-    def _supervisors(self) -> list[Supervisor]:
+    def _new_supervisors(self) -> list[Supervisor]:
         return [
             Supervisor(self.methods, checking_seconds=self.checking_seconds)
             for _ in range(self.workers)
@@ -72,9 +79,9 @@ class LocalEngine:
 
     def close(self) -> None:
         """End processes that were started and never used."""
-        for supervisor in self._started:
+        for supervisor in self._supervisors:
             supervisor.close()
-        self._started = []
+        self._supervisors = []
 
     def run(
         self,
@@ -86,16 +93,12 @@ class LocalEngine:
         waiting = iter(tasks)
         taking = threading.Lock()
         finished: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
-        are_started = bool(self._started)
-        supervisors = self._started or self._supervisors()
-        self._started = []
+        supervisors = self._supervisors = self._supervisors or self._new_supervisors()
         # Tasks of one instance come one after the other.
         read = lru_cache(self.workers)(read_instance)
 
         def work(supervisor: Supervisor) -> None:
             try:
-                if are_started:
-                    supervisor.wait_until_ready()
                 while True:
                     with taking:
                         task = next(waiting, None)
@@ -141,6 +144,7 @@ class LocalEngine:
             for thread in threads:
                 if thread.is_alive():
                     thread.join()
+            self._supervisors = []
             # What was accepted before the tasks were ended.
             left = [item for item in _present(finished) if isinstance(item, Outcome)]
             if left and can_store:

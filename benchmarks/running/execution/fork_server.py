@@ -9,14 +9,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from boundmark.benchmarks.running.execution.child_process import LONGEST_DETAIL, THREAD_VARIABLES
 from boundmark.benchmarks.running.execution.frames import Frame, FrameReader, shortened, write_all
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.schema import Status
+from boundmark.reports.stored.statuses import Status
 
 TAIL_BYTES = 2**14
 _CHUNK_BYTES = 2**16
@@ -182,6 +182,8 @@ class ForkServer:
                 },
             )
         self._is_ready = False
+        self._warmed: set[str] = set()
+        self._is_warming = False
         self._stopped = False
         self._closed = False
 
@@ -262,6 +264,27 @@ class ForkServer:
             output_tail,
         )
 
+    def begin_warming(self, names: Iterable[str]) -> None:
+        """Ask the warm process to import what jobs of these names need."""
+        new = [name for name in names if name not in self._warmed]
+        if not new:
+            return
+        self._warmed.update(new)
+        self._is_warming = True
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._control.send(json.dumps({"warm": new}).encode())
+
+    def end_warming(self) -> float:
+        """Return once that is imported, with the seconds of compiling in it."""
+        self.wait_until_ready()
+        if not self._is_warming:
+            return 0.0
+        # A process that has died meanwhile is noticed when it is given a job.
+        message = self._receive() or {"failed": None, "compile_seconds": 0.0}
+        self._is_warming = False
+        self._check(message)
+        return float(message["compile_seconds"])
+
     def stop(self) -> None:
         """End the warm process and everything below it; another thread may be in `run`."""
         self._stopped = True
@@ -274,6 +297,9 @@ class ForkServer:
         if self._closed:
             return
         self._closed = True
+        if self._is_warming:
+            # It would hear only when all is imported.
+            self._process.kill()
         try:
             self._process.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
@@ -282,16 +308,19 @@ class ForkServer:
         self._control.close()
 
     def wait_until_ready(self) -> None:
-        """Return once the warm process has imported its job's modules."""
+        """Return once the warm process has imported its job's module."""
         if self._is_ready:
             return
-        message = self._receive() or {"failed": "it ended before it was ready"}
+        self._check(self._receive() or {"failed": "it ended before it was ready"})
+        self._is_ready = True
+
+    def _check(self, message: Mapping[str, Any]) -> None:
+        """Raise an error if the warm process says that it cannot run jobs."""
         if message["failed"] is not None:
             self.close()
             raise BoundmarkError(
                 f"the process that runs the tasks cannot start: {message['failed']}."
             )
-        self._is_ready = True
 
     def _wait_for_child(
         self, pipes: Mapping[int, _Sink], stream: _Stream, limits: Limits

@@ -30,7 +30,7 @@ from boundmark.problems.errors import InvalidInputError, UnsupportedError
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance
-from boundmark.reports.stored.schema import Status
+from boundmark.reports.stored.statuses import Status
 
 
 def run_here(

@@ -8,9 +8,10 @@ import json
 import logging
 import math
 import operator
+import sys
 import threading
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from boundmark.benchmarks.running.execution.child_process import Channel
@@ -26,30 +27,24 @@ from boundmark.problems.problem import Instance, Solution, solution_document
 
 @dataclass(frozen=True)
 class MethodJob:
-    """Runs tasks in children of a warm process, which imports each method before its first task.
+    """Runs tasks in children of a warm process, which imports methods before their tasks.
 
     So every child starts with compiled kernels and imported solvers, and no process waits for
     methods that nobody runs.
     """
 
     known: Mapping[str, Method]
-    imported: set[str] = field(default_factory=set)
 
-    def warm_up(self, job: Mapping[str, Any]) -> bool:
-        """Import the modules that a task's method needs; return whether anything was imported."""
-        return self.import_method(str(job.get("method")))
-
-    def import_method(self, name: str) -> bool:
-        """Import a method and the solvers that it names; return whether anything was imported."""
-        if name in self.imported or name not in self.known:
-            return False
-        self.imported.add(name)
-        # What cannot be imported fails in the children that run it, with the reason.
-        with contextlib.suppress(Exception):
-            for module in filter(_is_installed, self.known[name].warm):
-                importlib.import_module(module)
-            self.known[name].load()
-        return True
+    def warm_up(self, names: Sequence[str]) -> float:
+        """Import methods and what they name; return the seconds of compiling in that."""
+        before = _compile_seconds()
+        for method in (self.known[name] for name in names if name in self.known):
+            # What cannot be imported fails in the children that run it, with the reason.
+            with contextlib.suppress(Exception):
+                for module in filter(_is_installed, method.warm):
+                    importlib.import_module(module)
+                method.load()
+        return _compile_seconds() - before
 
     def __call__(self, request: Mapping[str, Any], channel: Channel) -> None:
         """Run a task; in a child."""
@@ -57,18 +52,21 @@ class MethodJob:
 
 
 def prepare(argument: str) -> MethodJob:
-    """Import the modules that all methods of a problem need, and the methods that run first."""
+    """Import the modules that all methods of a problem need."""
     asked = json.loads(argument)
     # `numpy.unique` imports this at its first call: 13 ms, in every child anew.
     importlib.import_module("numpy.ma")
     # The command has already warned of broken packages.
     logging.getLogger("boundmark").setLevel(logging.ERROR)
     path = asked["methods"]
-    job = MethodJob(_methods_at(path) if path else catalog.methods(asked["problem"]))
     catalog.problems()
-    for name in asked["first"]:
-        job.import_method(name)
-    return job
+    return MethodJob(_methods_at(path) if path else catalog.methods(asked["problem"]))
+
+
+def _compile_seconds() -> float:
+    """Return what `compiling` counts, 0 if no method has imported that."""
+    compiling = sys.modules.get("boundmark.problems.compiling")
+    return compiling.compile_seconds() if compiling else 0.0
 
 
 def run(task: Task, methods: Mapping[str, Method], channel: Channel) -> None:

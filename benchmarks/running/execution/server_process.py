@@ -1,9 +1,9 @@
 """The warm process behind a `fork_server.ForkServer`.
 
-It imports what its jobs need once, then forks a child for each request, enforces the child's memory
-limit, kills it when its client says that its time is up, and reports how it ended. As the child's
-parent it can kill it without ever hitting another process that got the same number. It runs no job
-itself and has one thread, so forking is safe.
+It imports what jobs need when it is told to, forks a child for each request, enforces the child's
+memory limit, kills it when its client says that its time is up, and reports how it ended. As the
+child's parent it can kill it without ever hitting another process that got the same number. It runs
+no job itself and has one thread, so forking is safe.
 
 When the control socket closes, because the client stopped or was killed, it kills whatever the
 child has started and exits: nothing is left behind.
@@ -43,6 +43,9 @@ def main(control_descriptor: str, job_module: str, argument: str) -> int:
             _check_ready_to_fork()
         except Exception as error:
             control.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
+            # To end while words of the client wait unread would take this one from it.
+            while control.recv(LARGEST_REQUEST):
+                pass
             return 1
         processes.adopt_orphans()
         # Keeps the garbage collector of each child from writing to, thus copying, shared pages.
@@ -70,15 +73,14 @@ def _serve(control: socket.socket, job: child_process.Job) -> NoReturn:
         message, descriptors, _, _ = socket.recv_fds(control, LARGEST_REQUEST, 3)
         if not message:
             raise _ClientGoneError
-        if not descriptors:  # A word about a child that had ended when it came.
+        if not descriptors:
+            # Else it is a word about a child that had ended when it came.
+            if message.startswith(b"{"):
+                control.send(json.dumps(_warm_up(job, json.loads(message)["warm"])).encode())
             continue
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
         request = json.loads(message)
-        if isinstance(job, child_process.WarmingJob) and job.warm_up(request["job"]):
-            _check_ready_to_fork()
-            gc.collect()
-            gc.freeze()
         server = os.getpid()
         pid = os.fork()
         if pid == 0:
@@ -88,6 +90,18 @@ def _serve(control: socket.socket, job: child_process.Job) -> NoReturn:
             os.close(descriptor)
         ending = _watch(pid, control, request["memory_bytes"])
         control.send(json.dumps(ending).encode())
+
+
+def _warm_up(job: child_process.Job, names: list[str]) -> dict[str, Any]:
+    """Import what jobs of these names need; return how that went."""
+    try:
+        seconds = job.warm_up(names) if isinstance(job, child_process.WarmingJob) else 0.0
+        _check_ready_to_fork()
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    gc.collect()
+    gc.freeze()
+    return {"failed": None, "compile_seconds": seconds}
 
 
 def _watch(pid: int, control: socket.socket, memory_bytes: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 
@@ -41,7 +41,6 @@ class Supervisor:
     def __init__(self, methods: str = "", *, checking_seconds: float | None = None) -> None:
         self._methods = methods
         self._checking_seconds = checking_seconds
-        self._first: tuple[str, ...] = ()
         self._problem = ""
         self._starters: Mapping[str, Callable[[], ForkServer]] = {
             "methods": self._start_methods,
@@ -51,16 +50,17 @@ class Supervisor:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def start(self, problem: str, first: Sequence[str] = ()) -> None:
-        """Start the processes for tasks of a problem; `run` waits until they are ready."""
-        self._problem, self._first = problem, tuple(first)
-        for name in self._starters:
-            self._server(name)
+    def begin_import(self, problem: str, methods: Iterable[str]) -> None:
+        """Start the processes for tasks of a problem, and the import of methods for it."""
+        self._problem = problem
+        self._server("methods").begin_warming(methods)
+        self._server("checker")
 
-    def wait_until_ready(self) -> None:
-        """Return once the processes that `start` has started can run a task."""
-        for name in self._starters:
-            self._ready_server(name)
+    def end_import(self) -> float:
+        """Return once all that can run a task, with the seconds of compiling in it."""
+        seconds = self._server("methods").end_warming()
+        self._ready_server("checker")
+        return seconds
 
     def run(self, task: Task, instance: bytes) -> Outcome:
         """Run a task and verify its solutions and bounds."""
@@ -79,7 +79,10 @@ class Supervisor:
         began = time.monotonic()
         ending = None
         try:
-            server = self._ready_server("methods")
+            server = self._server("methods")
+            # Compiling kernels is not the task's time.
+            server.begin_warming([task.method])
+            server.end_warming()
             with self._checking_beside(checks, reports, limits):
                 ending = server.run(task.to_json(), limits, reports.take, instance)
             verified = checks.finish(reports.candidates())
@@ -117,7 +120,7 @@ class Supervisor:
         return checks.beside(reports, until)
 
     def _start_methods(self) -> ForkServer:
-        argument = {"problem": self._problem, "methods": self._methods, "first": self._first}
+        argument = {"problem": self._problem, "methods": self._methods}
         return ForkServer("boundmark.benchmarks.running.execution.method_job", json.dumps(argument))
 
     def _forget(self, name: str) -> None:

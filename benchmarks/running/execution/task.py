@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from boundmark.problems.json_documents import canonical_json, sha256_hex
 from boundmark.problems.problem import ParameterValue
-from boundmark.reports.stored.schema import Status, TraceKind
+from boundmark.reports.stored.statuses import Status, TraceKind
 
 # Returns the canonical JSON of the instance with a hash.
 ReadInstance: TypeAlias = Callable[[str], bytes]

@@ -24,7 +24,7 @@ from boundmark.benchmarks.running.execution.fork_server import (
 from boundmark.benchmarks.running.execution.frames import Frame, shortened
 from boundmark.benchmarks.running.execution.task import Event, Outcome, Task
 from boundmark.problems.errors import BoundmarkError
-from boundmark.reports.stored.schema import TraceKind, is_refuted
+from boundmark.reports.stored.statuses import TraceKind, is_refuted
 
 LIMITS = Limits(seconds=120.0, memory_bytes=4 * 2**30, threads=1)
 

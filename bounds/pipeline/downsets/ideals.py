@@ -17,9 +17,10 @@ stage is left, that same sum is the stage's cost.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.compiling import compiled, internal
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline.graph import PipelineGraph
 
@@ -198,14 +199,14 @@ _LATTICE = types.NamedUniTuple(_INPUT, 14, Lattice)  # type: ignore[no-untyped-c
 _STATE = types.NamedUniTuple(_VECTOR, 8, State)  # type: ignore[no-untyped-call]
 
 
-@njit([types.boolean(_INT, _INT, _LATTICE)], cache=True, nogil=True)
+@internal([types.boolean(_INT, _INT, _LATTICE)])
 def _contains(ideal: int, node: int, g: Lattice) -> bool:
     words = (len(g.transfer) + 63) // 64
     bit: int = g.members[ideal * words + node // 64] >> (node % 64) & 1
     return bit != 0
 
 
-@njit([_INT(_INT, _INT, _INT, _LATTICE)], cache=True, nogil=True)
+@internal([_INT(_INT, _INT, _INT, _LATTICE)])
 def _least_threshold(ideal: int, left: int, cache: int, g: Lattice) -> int:
     """Return a lower bound on t for `left` stages that hold all outside an ideal."""
     end = len(g.work) - 1
@@ -217,7 +218,7 @@ def _least_threshold(ideal: int, left: int, cache: int, g: Lattice) -> int:
     return -(-rest // left)
 
 
-@njit([_INT(*(_INT,) * 3, _LATTICE, _STATE)], cache=True, nogil=True)
+@internal([_INT(*(_INT,) * 3, _LATTICE, _STATE)])
 def _entering(first: int, inside: int, node: int, g: Lattice, s: State) -> int:
     """Return the transfers that enter I - J after a node was added to I."""
     entering: int = s.entering[inside]
@@ -236,7 +237,7 @@ def _entering(first: int, inside: int, node: int, g: Lattice, s: State) -> int:
     return entering
 
 
-@njit([_INT(*(_INT,) * 4, _LATTICE, _STATE)], cache=True, nogil=True)
+@compiled([_INT(*(_INT,) * 4, _LATTICE, _STATE)])
 def search(k: int, t: int, cache: int, pairs: int, g: Lattice, s: State) -> int:
     """Continue a search; return the ideal before the last stage, REFUTED or PAUSED."""
     # `k`, `t`: Number of stages and threshold. `pairs`: Number of pairs after which to pause.

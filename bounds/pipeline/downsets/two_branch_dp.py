@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
 from boundmark.bounds import checker
 from boundmark.bounds.best import Best
@@ -43,6 +43,7 @@ from boundmark.bounds.pipeline.quick_partition import start_from_quick_partition
 from boundmark.bounds.pipeline.weights.tensors import bits_of
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim
+from boundmark.problems.compiling import compiled
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import Budget, Progress
@@ -378,7 +379,7 @@ _FLAGS = types.Array(types.boolean, 1, "C")
 _LEVEL = types.Array(types.int16, 2, "C")
 
 
-@njit([types.void(_INT, _TABLES, _SETS)], cache=True, nogil=True)
+@compiled([types.void(_INT, _TABLES, _SETS)])
 def find_targets(t: int, tables: Tables, targets: UInt64Array) -> None:
     """Find the down-sets beside the tower that stages within a threshold lead to."""
     targets[:] = 0
@@ -390,13 +391,13 @@ def find_targets(t: int, tables: Tables, targets: UInt64Array) -> None:
                     targets[ends.first[i], end // 64] |= bit
 
 
-@njit([types.boolean(_WORDS, _INT)], cache=True, nogil=True)
+@compiled([types.boolean(_WORDS, _INT)])
 def _contains(words: UInt64Array, number: int) -> bool:
     word: int = words[number // 64] >> np.uint64(number % 64) & np.uint64(1)
     return word != 0
 
 
-@njit([_INT(_INT, _INT, _WORDS, _ENDS, _FLAGS, *(_VECTOR,) * 3, _INT)], cache=True, nogil=True)
+@compiled([_INT(_INT, _INT, _WORDS, _ENDS, _FLAGS, *(_VECTOR,) * 3, _INT)])
 def _cheapest(
     t: int,
     count: int,
@@ -429,7 +430,7 @@ def _cheapest(
     return count
 
 
-@njit([types.void(_INT, _VECTOR, _VECTOR, _SETS)], cache=True, nogil=True)
+@compiled([types.void(_INT, _VECTOR, _VECTOR, _SETS)])
 def _sort(count: int, costs: IntArray, ends: IntArray, within: UInt64Array) -> None:
     """Sort the first entries by cost, and unite the ends up to each."""
     order = np.argsort(costs[:count])
@@ -441,7 +442,7 @@ def _sort(count: int, costs: IntArray, ends: IntArray, within: UInt64Array) -> N
         within[i + 1, end // 64] |= np.uint64(1) << np.uint64(end % 64)
 
 
-@njit([types.void(_INT, _WORDS, _WORDS, _INT, _BITS, _LEVEL)], cache=True, nogil=True)
+@compiled([types.void(_INT, _WORDS, _WORDS, _INT, _BITS, _LEVEL)])
 def _reach(
     after: int,
     ends: UInt64Array,
@@ -461,11 +462,7 @@ def _reach(
                     level[after, 64 * w + bit] = stage
 
 
-@njit(
-    [types.void(*(_INT,) * 3, _TABLES, _BITS, _LEVEL, _VECTOR, _INT)],
-    cache=True,
-    nogil=True,
-)
+@compiled([types.void(*(_INT,) * 3, _TABLES, _BITS, _LEVEL, _VECTOR, _INT)])
 def advance(
     t: int,
     left: int,

@@ -22,12 +22,13 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from boundmark.bounds.best import Best
 from boundmark.bounds.pipeline.flows.minimum_cuts import MinimumCuts, largest_node_cut
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate
+from boundmark.problems.compiling import compiled, internal
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -256,7 +257,7 @@ _TABLE = types.Array(types.int64, 2, "C", readonly=True)
 _VECTOR = types.Array(types.int64, 1, "C")
 
 
-@njit([_INT(_INT, _INT, _TABLE, _INPUT)], cache=True, nogil=True)
+@internal([_INT(_INT, _INT, _TABLE, _INPUT)])
 def _node_io(i: int, t: int, cuts: IntArray, io_weights: IntArray) -> int:
     """Return the largest ``ceil((C_v(a) - t) / (a - 1))`` over the weights a, at least 0."""
     io = 0
@@ -267,7 +268,7 @@ def _node_io(i: int, t: int, cuts: IntArray, io_weights: IntArray) -> int:
     return io
 
 
-@njit([_VECTOR(_INT, _TABLE, _INPUT)], cache=True, nogil=True)
+@compiled([_VECTOR(_INT, _TABLE, _INPUT)])
 def io_bounds(t: int, cuts: IntArray, io_weights: IntArray) -> IntArray:
     """Return io_v(t) for each row of the table."""
     io = np.empty(len(cuts), dtype=np.int64)
@@ -276,7 +277,7 @@ def io_bounds(t: int, cuts: IntArray, io_weights: IntArray) -> IntArray:
     return io
 
 
-@njit([types.boolean(_INT, _INT, _TABLE, *(_INPUT,) * 3, _INT)], cache=True, nogil=True)
+@internal([types.boolean(_INT, _INT, _TABLE, *(_INPUT,) * 3, _INT)])
 def _is_refuted(
     t: int,
     k: int,
@@ -304,7 +305,7 @@ def _is_refuted(
     return False
 
 
-@njit([_INT(*(_INT,) * 3, _TABLE, *(_INPUT,) * 3, _INT)], cache=True, nogil=True)
+@compiled([_INT(*(_INT,) * 3, _TABLE, *(_INPUT,) * 3, _INT)])
 def largest_refuted(
     k: int,
     refuted: int,

@@ -21,11 +21,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from boundmark.bounds.maximum_flow import UNLIMITED, Network, augment
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate
+from boundmark.problems.compiling import compiled, internal
 from boundmark.problems.method import Budget, Progress
 from boundmark.problems.pipeline import PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -58,7 +59,7 @@ _TWO_INTS = types.UniTuple(_INT, 2)  # type: ignore[no-untyped-call]
 _GRAPH = types.NamedTuple([_INPUT] * 3 + [_VECTOR] * 5, CutGraph)  # type: ignore[no-untyped-call]
 
 
-@njit([types.void(*(_INT,) * 3, _GRAPH)], cache=True, nogil=True)
+@internal([types.void(*(_INT,) * 3, _GRAPH)])
 def _prepare(source: int, a: int, b: int, g: CutGraph) -> None:
     """Set the rooms for a cut of ``a io(S) + b work(S)``, without any flow."""
     n = len(g.work)
@@ -71,14 +72,14 @@ def _prepare(source: int, a: int, b: int, g: CutGraph) -> None:
     g.room[6 * n + 1 :: 2] = 0
 
 
-@njit([_INT(_INT, _INT, _GRAPH)], cache=True, nogil=True)
+@internal([_INT(_INT, _INT, _GRAPH)])
 def _augment(source: int, wanted: int, g: CutGraph) -> int:
     """Augment the flow; return by how much."""
     sink = 3 * len(g.work)
     return augment(source, sink, 0, wanted, g.first, g.leaving, g.heads, g.room, g.level)
 
 
-@njit([_MATRIX(_INPUT, _INPUT, _GRAPH)], cache=True, nogil=True)
+@compiled([_MATRIX(_INPUT, _INPUT, _GRAPH)])
 def cut_table(nodes: IntArray, io_weights: IntArray, g: CutGraph) -> IntArray:
     """Return the minimum of ``a io(S) + work(S)``, v in S, for each node v and weight a.
 
@@ -103,7 +104,7 @@ def cut_table(nodes: IntArray, io_weights: IntArray, g: CutGraph) -> IntArray:
     return cuts
 
 
-@njit([_TWO_INTS(_INPUT, _INPUT, _GRAPH)], cache=True, nogil=True)
+@compiled([_TWO_INTS(_INPUT, _INPUT, _GRAPH)])
 def largest_cut(order: IntArray, extra: IntArray, g: CutGraph) -> tuple[int, int]:
     """Return the maximum of ``extra[v] + min of io(S) + work(S), v in S``, behind its v."""
     # `order`: The nodes by ``extra[v] + io({v}) + work[v]``, descending: an upper bound, so that
@@ -128,7 +129,7 @@ def largest_cut(order: IntArray, extra: IntArray, g: CutGraph) -> tuple[int, int
     return best_node, best
 
 
-@njit([_VECTOR(_INT, _INT, _GRAPH)], cache=True, nogil=True)
+@compiled([_VECTOR(_INT, _INT, _GRAPH)])
 def cut_flow(v: int, io_weight: int, g: CutGraph) -> IntArray:
     """Return a maximum flow for ``a io(S) + work(S)``, v in S: signed amounts by edge.
 

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
 from boundmark.bounds.pipeline.weights.tensors import FIRST, LAST, BitSets
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import compiled, internal
 
 Sides = npt.NDArray[np.int8]
 # Unsigned numbers of vertices or arcs.
@@ -161,7 +162,7 @@ _ONE = np.uint64(1)
 _MOST = 2**62
 
 
-@njit([_INT(*(_INT,) * 5, _RULE, _SEARCH, _SIDES, _SPACE)], cache=True, nogil=True)
+@internal([_INT(*(_INT,) * 5, _RULE, _SEARCH, _SIDES, _SPACE)])
 def _augmented(
     bound: int, limit: int, starts: int, sign: int, rounds: int, rule: Rule, search: Search,
     sides: Sides, space: Space,
@@ -257,7 +258,7 @@ def _augmented(
     return bound
 
 
-@njit([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SPACE)], cache=True, nogil=True)
+@internal([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SPACE)])
 def _bound(bound: int, limit: int, rule: Rule, search: Search, sides: Sides, space: Space) -> int:
     """Raise the bound of a branch by flow from nodes that lower it, until it is above a limit."""
     added, starts = search.added, 0
@@ -270,7 +271,7 @@ def _bound(bound: int, limit: int, rule: Rule, search: Search, sides: Sides, spa
     return _augmented(bound, limit, starts, 1, _MOST, rule, search, sides, space)
 
 
-@njit([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SIDES, _SPACE)], cache=True, nogil=True)
+@internal([_INT(_INT, _INT, _RULE, _SEARCH, _SIDES, _SIDES, _SPACE)])
 def _raised(
     bound: int, limit: int, rule: Rule, search: Search, sides: Sides, trial: Sides, space: Space
 ) -> int:
@@ -295,7 +296,7 @@ def _raised(
     return bound
 
 
-@njit([_INT(_SIDES, _RULE, *(_WORDS,) * 3)], cache=True, nogil=True)
+@internal([_INT(_SIDES, _RULE, *(_WORDS,) * 3)])
 def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets, excluded: BitSets) -> int:
     """Decide what the position decides; return whether that leaves no set, or a cheap one."""
     rows_before, rows_after, weights = rule.before, rule.after, rule.weights
@@ -351,7 +352,7 @@ def _close(sides: Sides, rule: Rule, before: BitSets, after: BitSets, excluded: 
     return REFUTED if cost > scalars[LIMIT] else FOUND
 
 
-@njit([types.void(_RULE, _SEARCH)], cache=True, nogil=True)
+@internal([types.void(_RULE, _SEARCH)])
 def _write_flow(rule: Rule, search: Search) -> None:
     """Write down the price and where the flow has changed."""
     written, counts, told = search.written, search.counts, search.told
@@ -370,7 +371,7 @@ def _write_flow(rule: Rule, search: Search) -> None:
     counts[STEPS] += len(rule.weights) + at - start - 1
 
 
-@njit([_INT(_RULE, _SEARCH, _INT)], cache=True, nogil=True)
+@compiled([_INT(_RULE, _SEARCH, _INT)])
 def proceed(rule: Rule, search: Search, branches: int) -> int:
     """Continue a search for a number of branches; return how it ended, or RUNNING.
 

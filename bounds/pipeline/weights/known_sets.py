@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 from scipy.sparse import csr_array
 
 from boundmark.bounds.pipeline.weights.tensors import (
@@ -30,6 +30,7 @@ from boundmark.bounds.pipeline.weights.tensors import (
     packed,
 )
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.compiling import compiled, internal
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import Partition
 
@@ -106,7 +107,7 @@ _PLACE = types.NamedTuple(  # type: ignore[no-untyped-call]
 _ONE = np.uint64(1)
 
 
-@njit([types.void(_BITS, _BIT_ROWS, _VECTOR, _INT, _INT)], cache=True, nogil=True)
+@compiled([types.void(_BITS, _BIT_ROWS, _VECTOR, _INT, _INT)])
 def _count(bits: BitSets, rows: BitSets, counts: IntArray, v: int, more: int) -> None:
     """Count a node in or out for all nodes of its row; `bits` are those counted for any."""
     for j in range(len(bits)):
@@ -122,7 +123,7 @@ def _count(bits: BitSets, rows: BitSets, counts: IntArray, v: int, more: int) ->
                 bits[j] |= low
 
 
-@njit([types.void(_INT, _INT, _GRAPH, _PLACE)], cache=True, nogil=True)
+@internal([types.void(_INT, _INT, _GRAPH, _PLACE)])
 def _move(v: int, more: int, g: WalkGraph, at: _Place) -> None:
     """Put a node in, with `more` of 1, or take it out, with -1."""
     at.inside[v] = more > 0
@@ -133,7 +134,7 @@ def _move(v: int, more: int, g: WalkGraph, at: _Place) -> None:
     _count(at.after, g.after, at.preceded, v, more)
 
 
-@njit([_PLACE(_MASK, _GRAPH)], cache=True, nogil=True)
+@internal([_PLACE(_MASK, _GRAPH)])
 def _place(start: Mask, g: WalkGraph) -> _Place:
     """Return the place of a set."""
     n, words = g.before.shape
@@ -152,7 +153,7 @@ def _place(start: Mask, g: WalkGraph) -> _Place:
     return at
 
 
-@njit([_INT(_GRAPH, _PLACE)], cache=True, nogil=True)
+@internal([_INT(_GRAPH, _PLACE)])
 def _cost(g: WalkGraph, at: _Place) -> int:
     """Return what the set costs without overflow."""
     cost = 0
@@ -164,7 +165,7 @@ def _cost(g: WalkGraph, at: _Place) -> int:
     return cost
 
 
-@njit([_INT(_INT, _INT, _GRAPH, _PLACE)], cache=True, nogil=True)
+@internal([_INT(_INT, _INT, _GRAPH, _PLACE)])
 def _added_cost(v: int, more: int, g: WalkGraph, at: _Place) -> int:
     """Return by how much the cost rises if a node enters, or leaves with `more` of -1."""
     read, inside, transfer = at.read, at.inside, g.transfer
@@ -186,7 +187,7 @@ def _added_cost(v: int, more: int, g: WalkGraph, at: _Place) -> int:
     return added
 
 
-@njit([types.boolean(_INT, _INT, _GRAPH, _PLACE)], cache=True, nogil=True)
+@internal([types.boolean(_INT, _INT, _GRAPH, _PLACE)])
 def _can_move(v: int, position: int, g: WalkGraph, at: _Place) -> bool:
     """Whether the set may still be a stage at a position after a node has entered or left."""
     has_before, has_after, is_apart = False, False, False
@@ -203,7 +204,7 @@ def _can_move(v: int, position: int, g: WalkGraph, at: _Place) -> bool:
     return not (is_between if at.inside[v] else is_apart)
 
 
-@njit([_INT(_MASK, _GRAPH, _FLOATS, *(_INT,) * 4, _FOUND)], cache=True, nogil=True)
+@compiled([_INT(_MASK, _GRAPH, _FLOATS, *(_INT,) * 4, _FOUND)])
 def walk(
     start: Mask,
     g: WalkGraph,
@@ -253,7 +254,7 @@ def walk(
     return count
 
 
-@njit([_INT(_INT, types.boolean, _INT, _PLACE)], cache=True, nogil=True)
+@compiled([_INT(_INT, types.boolean, _INT, _PLACE)])
 def _next(start: int, is_inside: bool, besides: int, at: _Place) -> int:
     """Return the first node inside, or outside, from a node on, around the end; -1 if none is."""
     n = len(at.inside)
@@ -266,11 +267,7 @@ def _next(start: int, is_inside: bool, besides: int, at: _Place) -> int:
     return -1
 
 
-@njit(
-    [_INT(_MASK, _GRAPH, _FLOATS, *(_INT,) * 4, types.float64, _FOUND)],
-    cache=True,
-    nogil=True,
-)
+@compiled([_INT(_MASK, _GRAPH, _FLOATS, *(_INT,) * 4, types.float64, _FOUND)])
 def anneal(
     start: Mask,
     g: WalkGraph,

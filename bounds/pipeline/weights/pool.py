@@ -7,7 +7,7 @@ price of what it adds to the cost; a little noise makes repetitions differ.
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from boundmark.bounds.checker.pipeline.limits import MOST_PACKING_UNITS
 from boundmark.bounds.pipeline.weights.tensors import (
@@ -18,6 +18,7 @@ from boundmark.bounds.pipeline.weights.tensors import (
     lowest,
 )
 from boundmark.problems.arrays import IntArray, frozen
+from boundmark.problems.compiling import compiled, internal
 
 # ruff: noqa: NPY002 - numba's own generator, seeded by the caller.
 
@@ -152,7 +153,7 @@ _BIT_SETS = types.Array(types.uint64, 2, "C", readonly=True)
 _ONE = np.uint64(1)
 
 
-@njit([_INT(_WORDS, _WORDS, _INT, GRAPH)], cache=True, nogil=True)
+@internal([_INT(_WORDS, _WORDS, _INT, GRAPH)])
 def _cost(inside: BitSets, held: BitSets, cache: int, g: TensorGraph) -> int:
     """Return the cost of a set; `held` are the tensors with an end in it."""
     cost, load = 0, 0
@@ -174,7 +175,7 @@ def _cost(inside: BitSets, held: BitSets, cache: int, g: TensorGraph) -> int:
     return cost + max(0, load - cache)
 
 
-@njit([_INT(_WORDS, _WORDS, _INPUT, GRAPH)], cache=True, nogil=True)
+@internal([_INT(_WORDS, _WORDS, _INPUT, GRAPH)])
 def _join(held: BitSets, nodes: BitSets, weights: IntArray, g: TensorGraph) -> int:
     """Add the tensors of nodes to those held; return the weight of the nodes."""
     weight = 0
@@ -189,7 +190,7 @@ def _join(held: BitSets, nodes: BitSets, weights: IntArray, g: TensorGraph) -> i
     return weight
 
 
-@njit([_INT(_WORDS, GRAPH)], cache=True, nogil=True)
+@internal([_INT(_WORDS, GRAPH)])
 def _work(nodes: BitSets, g: TensorGraph) -> int:
     """Return the work of nodes."""
     work = 0
@@ -202,7 +203,7 @@ def _work(nodes: BitSets, g: TensorGraph) -> int:
     return work
 
 
-@njit([types.void(_WORDS, _INT, GRAPH)], cache=True, nogil=True)
+@internal([types.void(_WORDS, _INT, GRAPH)])
 def _strip(inside: BitSets, most: int, g: TensorGraph) -> None:
     """Remove up to a number of random nodes from a convex set that stays convex."""
     words = len(inside)
@@ -227,11 +228,7 @@ def _strip(inside: BitSets, most: int, g: TensorGraph) -> None:
         inside[chosen >> 6] &= ~(_ONE << np.uint64(chosen & 63))
 
 
-@njit(
-    [_INT(_BIT_SETS, _INPUT, _FLOAT, _FLOAT, *(_INT,) * 4, GRAPH, _VECTOR, _BITS, _VECTOR)],
-    cache=True,
-    nogil=True,
-)
+@compiled([_INT(_BIT_SETS, _INPUT, _FLOAT, _FLOAT, *(_INT,) * 4, GRAPH, _VECTOR, _BITS, _VECTOR)])
 def grow(
     starts: BitSets,
     weights: IntArray,
@@ -340,7 +337,7 @@ def grow(
     return count
 
 
-@njit([types.void(_INPUT, _INPUT, _VECTOR, _VECTOR)], cache=True, nogil=True)
+@compiled([types.void(_INPUT, _INPUT, _VECTOR, _VECTOR)])
 def heaviest_by_unit(
     units: IntArray, weights: IntArray, front: IntArray, heaviest: IntArray
 ) -> None:
@@ -353,7 +350,7 @@ def heaviest_by_unit(
             heaviest[units[i]] = i
 
 
-@njit([types.void(_VECTOR, _VECTOR, _VECTOR)], cache=True, nogil=True)
+@compiled([types.void(_VECTOR, _VECTOR, _VECTOR)])
 def pack(front: IntArray, best: IntArray, last: IntArray) -> None:
     """Find the heaviest packings: an unbounded knapsack.
 

@@ -16,12 +16,13 @@ The checker (`checker.pipeline.packing`) repeats the search step by step.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from boundmark.bounds.checker.pipeline.limits import DECISION_STEPS, MOVE_STEPS
 from boundmark.bounds.maximum_flow import SINK, SOURCE, UNLIMITED, Network, augment
 from boundmark.bounds.pipeline.weights.tensors import GRAPH, BitSets, TensorGraph, lowest
 from boundmark.problems.arrays import IntArray
+from boundmark.problems.compiling import compiled, internal
 
 
 class Rule(NamedTuple):
@@ -107,7 +108,7 @@ _STACK = types.NamedTuple(  # type: ignore[no-untyped-call]
 _ONE = np.uint64(1)
 
 
-@njit([types.void(_INT, _INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
+@internal([types.void(_INT, _INT, GRAPH, _RULE, _STACK)])
 def _cut(d: int, u: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     """Count the tensor of u as cut: what the flow leaves of its cost reduces the excess."""
     s.counts[STEPS] += g.end_start[u + 1] - g.end_start[u]
@@ -120,7 +121,7 @@ def _cut(d: int, u: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
             s.excess[d] += taken
 
 
-@njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
+@internal([types.void(_INT, GRAPH, _RULE, _STACK)])
 def _exclude(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     """Put the undecided nodes in `decided` outside."""
     for word in range(s.decided.shape[1]):
@@ -142,7 +143,7 @@ def _exclude(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
                 s.missed[d, at] |= bit
 
 
-@njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
+@internal([types.void(_INT, GRAPH, _RULE, _STACK)])
 def _include(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     """Put the nodes in `decided` inside, and outside all that convexity then excludes."""
     words = s.decided.shape[1]
@@ -197,7 +198,7 @@ def _include(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
         s.open[d, word] &= ~(s.inside[d, word] | s.outside[d, word])
 
 
-@njit([types.boolean(_INT, _RULE, _STACK)], cache=True, nogil=True)
+@internal([types.boolean(_INT, _RULE, _STACK)])
 def _may_exceed(d: int, rule: Rule, s: Stack) -> bool:
     """Whether some set with these nodes may cost at most the limit and exceed the front."""
     cost = s.work[d] + s.cut[d] + max(0, s.load[d] - rule.scalars[_CACHE])
@@ -206,7 +207,7 @@ def _may_exceed(d: int, rule: Rule, s: Stack) -> bool:
     return bool(s.excess[d] > rule.short[cost // rule.scalars[_UNIT]])
 
 
-@njit([types.void(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
+@internal([types.void(_INT, GRAPH, _RULE, _STACK)])
 def _check(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
     """Store the nodes inside if they exceed the front as a set."""
     cost = s.work[d] + s.cut[d] + max(0, s.load[d] - rule.scalars[_CACHE])
@@ -232,7 +233,7 @@ def _check(d: int, g: TensorGraph, rule: Rule, s: Stack) -> None:
             s.found_cost[at] = cost
 
 
-@njit([types.void(_ROW, _ROW, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
+@compiled([types.void(_ROW, _ROW, GRAPH, _RULE, _STACK)])
 def start(inside: BitSets, outside: BitSets, g: TensorGraph, rule: Rule, s: Stack) -> None:
     """Start the search of sets with given nodes inside, at least one, and outside."""
     for bits in (s.inside, s.outside, s.before, s.after, s.held, s.missed, s.open):
@@ -248,7 +249,7 @@ def start(inside: BitSets, outside: BitSets, g: TensorGraph, rule: Rule, s: Stac
     s.counts[IS_NEW] = 1
 
 
-@njit([types.boolean(_INT, GRAPH, _RULE, _STACK)], cache=True, nogil=True)
+@compiled([types.boolean(_INT, GRAPH, _RULE, _STACK)])
 def search(pause: int, g: TensorGraph, rule: Rule, s: Stack) -> bool:
     """Continue a search until it ends or has taken a number of steps; return whether it ended."""
     words = s.decided.shape[1]
@@ -318,7 +319,7 @@ def search(pause: int, g: TensorGraph, rule: Rule, s: Stack) -> bool:
     return True
 
 
-@njit([types.void(_INT, _VECTOR, _VECTOR, _OPEN_VECTOR)], cache=True, nogil=True)
+@compiled([types.void(_INT, _VECTOR, _VECTOR, _OPEN_VECTOR)])
 def fill_short(price: int, front: IntArray, largest: IntArray, short: IntArray) -> None:
     """Fill in `Rule.short`: by how much the front exceeds a price, at each cost or a larger one."""
     least = np.int64(2**62)
@@ -327,7 +328,7 @@ def fill_short(price: int, front: IntArray, largest: IntArray, short: IntArray) 
         short[at] = least
 
 
-@njit([_INT(_INT, _INT, _INT, _VECTOR, _VECTOR)], cache=True, nogil=True)
+@compiled([_INT(_INT, _INT, _INT, _VECTOR, _VECTOR)])
 def first_short(short: int, price: int, first: int, front: IntArray, largest: IntArray) -> int:
     """Return the first unit from `first` on at which the front exceeds a price by `short`."""
     at = first
@@ -381,7 +382,7 @@ class TensorFlow:
         return int(cost)
 
 
-@njit([_INT(_INT, _VECTOR, _VECTOR, GRAPH, *(_OPEN_VECTOR,) * 5)], cache=True, nogil=True)
+@compiled([_INT(_INT, _VECTOR, _VECTOR, GRAPH, *(_OPEN_VECTOR,) * 5)])
 def _split(
     price: int,
     sides: IntArray,

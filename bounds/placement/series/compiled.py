@@ -10,12 +10,12 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import numba
 import numpy as np
 from numba import types
 
 from boundmark.bounds.checker.placement import module_data, module_devices, module_search
 from boundmark.bounds.checker.placement.module_data import Module, Scratch
+from boundmark.problems.compiling import compiled
 
 _NUMBER = types.int64
 _ROW = types.int64[::1]
@@ -45,8 +45,6 @@ _SIGNATURES = {
 }
 
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-
 _MODULES = (module_data, module_devices, module_search)
 
 
@@ -64,7 +62,7 @@ def _compiled() -> Callable[[Module, Scratch, int, int], int]:
     for name, signature in _SIGNATURES.items():
         function = FunctionType(scope[name].__code__, scope, name)
         function.__qualname__ = f"{name}_{version}"
-        scope[name] = numba.njit([signature], **_OPTIONS)(function)
+        scope[name] = compiled([signature], _nrt=False)(function)
     found: Callable[[Module, Scratch, int, int], int] = scope["search"]
     return found
 

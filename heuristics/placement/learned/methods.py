@@ -3,7 +3,6 @@
 JAX is set up before any module that needs it is imported.
 """
 
-import importlib.util
 import os
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +13,7 @@ from boundmark.heuristics.placement.learned.graphs import colocated
 from boundmark.heuristics.placement.learned.hsdag import HsdagSettings
 from boundmark.heuristics.placement.learned.learning import Evaluations, allowed_devices
 from boundmark.heuristics.placement.room import leaving_room
-from boundmark.problems.errors import UnsupportedError, extra_with
-from boundmark.problems.method import Budget, Progress
+from boundmark.problems.method import Budget, Progress, require_module
 from boundmark.problems.placement import PlacementInstance
 
 
@@ -130,8 +128,7 @@ def learn(
 
 def prepare_jax(threads: int) -> None:
     """Set up JAX before it is imported; call this before importing a module that needs it."""
-    if importlib.util.find_spec("jax") is None:
-        raise UnsupportedError(f"jax is not installed{extra_with('jax')}.")
+    require_module("jax")
     if threads == 1:
         # The second one is no flag of its own, but read from the same text.
         os.environ.setdefault(

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,8 @@ from boundmark.benchmarks.solving import ending
 from boundmark.benchmarks.solving.ending import WallClock
 from boundmark.benchmarks.solving.own_method import method_choice
 from boundmark.benchmarks.solving.rounds import MethodPlan, Rounds, SolvingOptions
-from boundmark.reports.stored.schema import RESULTS, Status
+from boundmark.reports.stored.schema import RESULTS
+from boundmark.reports.stored.statuses import Status
 
 NOTHING = pd.DataFrame(columns=RESULTS.names)
 NAMES = (("mean-work", "max-work", "fractional-load"), ("certify", "memetic"))
@@ -88,6 +90,28 @@ def test_a_proof_ends_it() -> None:
         search.take(next(tasks).task.method, 13, bound)
     assert search.is_proven
     assert next(tasks, None) is None
+
+
+def test_the_clock_stands_still_while_methods_are_imported() -> None:
+    """Before each round: its methods alone are imported, and the time that takes is nobody's."""
+    search = rounds(started=time.monotonic())
+    imported: list[list[str]] = []
+    clocks: list[WallClock | None] = []
+
+    def import_methods(names: Sequence[str]) -> float:
+        imported.append(list(names))
+        time.sleep(0.3)
+        return 0.25
+
+    search.import_methods = import_methods
+    search.on_begin = clocks.append
+    for one in search.tasks():
+        search.take(one.task.method, None, None)
+    assert imported == [list(names) for names in NAMES]
+    assert search.compile_seconds == 0.5
+    assert [clock is None for clock in clocks] == [True, False] * 2
+    assert clocks[3] is not None
+    assert clocks[3].started - clocks[1].started >= 0.3  # type: ignore[union-attr]
 
 
 def test_nothing_starts_late() -> None:

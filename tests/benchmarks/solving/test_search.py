@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +50,20 @@ def test_answer_for_people(boundmark: Boundmark) -> None:
     assert [line.split()[0] for line in lines[2:6]] == ["0", "1", "2", "3"]
     for word in ("cost ", "certified bound", "gap "):
         assert any(line.startswith(word) for line in lines)
+
+
+def test_compiling_is_told_and_is_no_time_of_the_search(
+    boundmark_process: Boundmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first search compiles what its methods need, before the clock; the second nothing."""
+    command = ("solve", "onnx-light/squeezenet", "-k", 4, "--method", "pipedream", "--quiet")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    first, second = (json.loads(boundmark_process(*command, "--json").stdout) for _ in range(2))
+    assert first["compile_seconds"] > 0
+    assert second["compile_seconds"] == 0
+    assert "compiling" not in boundmark_process(*command).stdout
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "another"))
+    assert re.search(r"^compiling +\d+\.\d s ", boundmark_process(*command).stdout, re.MULTILINE)
 
 
 def test_throughput_and_latency_stand_beside_the_bottleneck(boundmark: Boundmark) -> None:
@@ -135,10 +150,22 @@ def test_own_files(boundmark: Boundmark, tmp_path: Path) -> None:
 
 
 def test_default_methods_prove_a_narrow_model_optimal(boundmark: Boundmark, tmp_path: Path) -> None:
-    """Where down-sets are few, no gap is left, and what cannot find more does not go on."""
+    """Where down-sets are few, no gap is left, and the kernels of the last round are not needed."""
     done = boundmark(
         "solve", "zoo/bert-base", "-k", 4, "--quiet", "--workers", 2, "--out", tmp_path
     )
+    assert "0 (optimal, certified)" in done.stdout
+    assert "note" not in done.stdout
+    results = ResultStore.open(tmp_path).results().set_index("method")
+    # With few down-sets in the first process, with more in the first round.
+    assert sorted(results["status"].loc["ideal-dp"]) == ["ok", "unsupported"]
+    assert not {"memetic", "certify"} & {*results.index}
+
+
+def test_what_cannot_find_more_does_not_go_on(boundmark: Boundmark, tmp_path: Path) -> None:
+    """A search is ended once another method has proven its solution optimal."""
+    both = ("--method", "memetic", "--method", "certify", "--workers", 2, "--out", tmp_path)
+    done = boundmark("solve", "zoo/bert-base", "-k", 4, "--quiet", *both)
     assert "0 (optimal, certified)" in done.stdout
     assert "note" not in done.stdout
     results = ResultStore.open(tmp_path).results().set_index("method")

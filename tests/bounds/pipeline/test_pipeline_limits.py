@@ -59,7 +59,7 @@ def test_a_missing_solver_leaves_what_is_cheap(
     """What needs no solver is reported before the method gives up."""
     monkeypatch.setitem(sys.modules, "highspy", None)
     reports, sample = Recorder(), instance([4, 4, 5, 1], [(0, 2), (1, 3)], 2, transfer=[1, 0, 2, 5])
-    with pytest.raises(UnsupportedError, match="solver module highspy is not installed"):
+    with pytest.raises(UnsupportedError, match="module highspy is not installed"):
         methods("pipeline")[method].run(sample, Budget(5), 0, reports)
     assert reports.bounds
     assert len(reports.solutions) >= solutions

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from boundmark.reports.sections.failures import failure_section
-from boundmark.reports.stored.schema import unsupported_by_reason
+from boundmark.reports.stored.statuses import unsupported_by_reason
 from boundmark.reports.tables.tasks import (
     contradicted_claims,
     failures,

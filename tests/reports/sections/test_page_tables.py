@@ -4,7 +4,7 @@ import pandas as pd
 
 from boundmark.reports.problem_report import Grouping
 from boundmark.reports.sections.page_tables import Shown, methods_by_parameter
-from boundmark.reports.stored.schema import STATUSES
+from boundmark.reports.stored.statuses import STATUSES
 
 GROUPING = Grouping("size")
 

@@ -202,7 +202,7 @@ def test_a_missing_solver_is_unsupported(run: Run) -> None:
     """The row names the module, and a solution that needs no solver counts."""
     outcome = run("lacks-solver")
     assert outcome.status == "unsupported"
-    assert outcome.status_detail == "solver module highspy is not installed."
+    assert outcome.status_detail == "module highspy is not installed."
     assert outcome.objective is not None
 
 
