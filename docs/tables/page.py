@@ -157,6 +157,7 @@ def stored(name: str, problem: str) -> pd.DataFrame:
         task_id=rows.index.map(str),
         instance_sha256=[hashlib.sha256(source.encode()).hexdigest() for source in sources],
         started_at=pd.Timestamp(0, tz="UTC"),
+        device=rows["device"].fillna(""),
     )
     return as_frame(pa.Table.from_pandas(rows, RESULTS, preserve_index=False))
 

@@ -50,6 +50,53 @@ def _of_paper() -> "pd.Series[bool]":
     return of_suite("hsdag", "small", "ablations") & ~changed
 
 
+# Milliseconds of Inception-v3, ResNet-50 and BERT, as printed in Table 2, and our method.
+HSDAG_TABLE_2 = {
+    "CPU-only": ((12.8, 16.0, 6.38), "preferred-device (first=0)"),
+    "GPU-only": ((12.0, 7.81, 2.77), "preferred-device (first=1)"),
+    "Placeto": ((11.6, 9.32, 6.51), "placeto"),
+    "RNN-based": ((12.8, 8.75, None), "rnn-seq2seq"),
+    "HSDAG": ((10.5, 7.66, 2.67), "hsdag"),
+    "`random-sets`": ((None,) * 3, "random-sets"),
+    "`heft`": ((None,) * 3, "heft"),
+    "`placement-search`": ((None,) * 3, "placement-search"),
+    "`placement-certify`": ((None,) * 3, "placement-certify"),
+}
+
+
+def _on_the_papers_scale() -> dict[str, str]:
+    """Return the tables where one device alone takes what the paper measured."""
+    shown = results_of(PLACEMENT, placements_of("hsdag"), of_suite("hsdag", "scaled"))
+    costs = shown.tasks.dropna(subset="objective").astype({"objective": "float64"})
+    known = costs.groupby(["method", "instance"])["objective"].median()
+    bounds = shown.certified.set_index("instance")["bound"].astype("float64")
+    models = ("inception-v3", "resnet-50", "bert-base")
+    lines = []
+    for name, (printed, method) in HSDAG_TABLE_2.items():
+        line = [name]
+        for model, ms in zip(models, printed, strict=True):
+            line.append("" if ms is None else f"{ms:g} ({_above(1e6 * ms, bounds[model])})")
+            ours = known.get((method, model))
+            told = "" if ours is None else f"{ours / 1e6:.2f} ({_above(ours, bounds[model])})"
+            line.append(told)
+        lines.append(line)
+    lines.append(
+        ["certified bound", *(x for model in models for x in ("", f"{bounds[model] / 1e6:.2f}"))]
+    )
+    head = ["ms", *(f"{model}, {of}" for model in models for of in ("paper", "ours"))]
+    return {
+        "scaled": markdown(head, lines),
+        "scaled methods": section_table(
+            method_section(shown, {"methods": method_table(shown.tasks, shown.certified)}),
+            only=("method", "UB/LB", "CPU seconds"),
+        ),
+    }
+
+
+def _above(cost: float, bound: float) -> str:
+    return f"{100 * (cost / bound - 1):.1f} %"
+
+
 def hsdag() -> Filling:
     """Return Tables 2, 3 and 5, curves, and placements on three devices."""
     rows = placements_of("hsdag")
@@ -72,6 +119,7 @@ def hsdag() -> Filling:
     gaps = 100 * own["gap"]
     zoo = results_of(PLACEMENT, rows, of_suite("hsdag", "zoo"))
     methods = {"methods": method_table(zoo.tasks, zoo.certified)}
+    parts |= _on_the_papers_scale()
     parts["curves"] = section_table(learned.curve_section(curves, tables))
     parts["zoo"] = section_table(
         method_section(zoo, methods), only=("method", "UB/LB", "CPU seconds")
@@ -528,7 +576,7 @@ def microbatch_page() -> Filling:
     optimal, instances = (sum(int(row[at]) for row in more) for at in (1, 0))
     last = max(float(row[4]) for row in more)
     speed = rows_of("docs/results-tessel.md", "GPUs | Tessel | 1F1B+")["8"]
-    plus, own = (speed[at].partition("(")[2].rstrip(")") for at in (1, 2))
+    plus, own = (speed[at].partition("(")[2].partition(")")[0] for at in (1, 2))
     return Filling(
         {},
         [
@@ -537,6 +585,41 @@ def microbatch_page() -> Filling:
             f"{float(own):.1f} times that of 1F1B, and {plus} times that of 1F1B+",
         ],
     )
+
+
+# Floating-point operations of 128 samples in 10^15, without logits, by model and GPUs.
+OPERATIONS = {
+    "gpt": {4: 14.677, 8: 40.187, 16: 84.569, 32: 140.949},
+    "mt5": {4: 0.904, 8: 7.144, 16: 36.785, 32: 81.011},
+}
+
+SCHEDULES = ("Tessel", "1F1B+", "1F1B", "1F1B, Piper", "GPipe", "Chimera", "tensor parallel")
+
+
+def _training(model: str) -> str:
+    """Return PFLOPS at the best number of samples, and how many times as fast Tessel is."""
+    rows = pd.read_csv(TABLES / "tessel_training.csv")
+    rows = rows[rows["model"] == model].sort_values("seconds", kind="stable")
+    best = rows.drop_duplicates(["gpus", "schedule"]).set_index(["gpus", "schedule"])
+    lines = []
+    for gpus, operations in OPERATIONS[model].items():
+        line = [str(gpus)]
+        for name in SCHEDULES:
+            if (gpus, name) not in best.index:
+                line.append("×")
+                continue
+            row = best.loc[(gpus, name)]
+            is_over = name != "Tessel" and (gpus, "Tessel") in best.index
+            over = row["seconds"] / best.loc[(gpus, "Tessel")]["seconds"] if is_over else 0
+            times = f" ({over:.2f})" if is_over else ""
+            line.append(f"{operations / row['seconds']:.3f}{times}, {row['samples']}")
+        lines.append(line)
+    return markdown(["GPUs", *SCHEDULES], lines)
+
+
+def tessel() -> Filling:
+    """Return Figures 13 and 14."""
+    return Filling({"figure 13": _training("gpt"), "figure 14": _training("mt5")})
 
 
 def readme() -> Filling:
@@ -553,6 +636,7 @@ PAGES = {
     "docs/results-memorianova.md": memorianova,
     "docs/results-moirai.md": moirai,
     "docs/results-mtpp.md": mtpp,
+    "docs/results-tessel.md": tessel,
     "docs/problems/microbatch.md": microbatch_page,
     "docs/problems/ordering.md": ordering_page,
     "docs/problems/pipeline.md": pipeline_page,
