@@ -190,9 +190,7 @@ def _speed(found: "PlanAnswer", cost: int) -> str:
 
 def _bound(found: "PlanAnswer") -> str:
     count = len(found.found.rows)
-    if found.bound is None:
-        return "no configuration is possible"
-    most = f"{found.question.rate(found.bound):,.4g} tokens a second"
+    most = f"{found.question.rate(found.bound or 1):,.4g} tokens a second"
     if found.is_optimal:
         return f"none of {count:,} configurations is faster (optimal, checked)"
     return f"none of {count:,} configurations has more than {most} (checked)"

@@ -408,9 +408,8 @@ def start_line(model: str, question: Question, row: Row) -> str:
     """
     t, d, e, m, b, again = row.name
     counts = list(Counter(row.devices).values())
-    before, behind = question.outer
-    counts[0] -= before
-    counts[-1] -= behind
+    counts[0] -= question.outer[0]
+    counts[-1] -= question.outer[1]
     if min(counts) < 1:
         return "no tool takes a stage without repeated layers; see --rules"
     if question.wish.goal == TRAINING:

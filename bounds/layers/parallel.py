@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -581,11 +582,9 @@ def front(question: Question, budget: Budget) -> list[Point]:
 
 def _why_never(one: Configuration, question: Question) -> str:
     """Return why a configuration may not be."""
-    try:
-        one.read()
-    except NoRoom:
-        return MEMORY
-    return LIMIT if question.table["limit"] else MEMORY
+    with suppress(NoRoom):
+        return LIMIT if one.read() and question.table["limit"] else MEMORY
+    return MEMORY
 
 
 def instance_of(one: Configuration) -> LayersInstance:
