@@ -126,9 +126,9 @@ def plan(
     )  # fmt: skip
     written = [] if out is None else found.save(out)
     if plot is not None:
+        found.plot(seconds=time_limit)
         from matplotlib import pyplot as plt
 
-        found.plot(seconds=time_limit)
         plt.savefig(plot)
         written.append(plot)
     if as_json:

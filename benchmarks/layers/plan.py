@@ -33,14 +33,14 @@ from boundmark.problems.layers import LayerModel
 from boundmark.problems.layers.fleet import read_hosts
 from boundmark.problems.layers.model import DECODE, TRAINING
 from boundmark.problems.method import Budget
-from boundmark.reports.frame_plots import drawn
-from boundmark.reports.plots import COLOURS, GREY, Plot, plain_log_ticks
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text import size
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from boundmark.reports.plots import Plot
 
 # What may be fixed, and what it is.
 CHOICES = {
@@ -194,6 +194,8 @@ class PlanAnswer:
         seconds
             Wall time of the search for the front.
         """
+        from boundmark.reports.frame_plots import drawn
+
         return drawn(front_plot(self.front(seconds), self.model), ax)
 
     def check(self) -> int:
@@ -441,8 +443,9 @@ def start_line(model: str, question: Question, row: Row) -> str:
     )
 
 
-def front_plot(front: "pd.DataFrame", title: str) -> Plot:
+def front_plot(front: "pd.DataFrame", title: str) -> "Plot":
     """Return the plot of a front, which has a step for each configuration, and of its bound."""
+    from boundmark.reports.plots import COLOURS, GREY, Plot, plain_log_ticks
 
     def draw(data: "pd.DataFrame", axes: "Axes") -> None:
         right = 1.15 * data["milliseconds"].max()
