@@ -35,6 +35,6 @@ found.pivot(index="instance", columns="method", values="gap").round(3)
 # Gaps to the best certified bound of each instance, in percent:
 
 fig, ax = plt.subplots(layout="constrained")
-table = 100 * found.pivot(index="method", columns="instance", values="gap")
+table = 100 * found.pivot(index="method", columns="instance", values="gap").dropna(how="all")
 table.plot.barh(ax=ax, xlabel="above the certified bound (%)", ylabel="", legend=False)
 ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
