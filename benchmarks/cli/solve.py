@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundmark.benchmarks.cli.options import (
+    FILE,
     FOLDER,
     GIBIBYTES,
     INTERRUPTED,
@@ -222,6 +223,10 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
     help="Leave devices empty that more stages of the same cost could use.",
 )  # fmt: skip
 @click.option(
+    "--out-model", metavar="FILE", type=FILE,
+    help="Write the ONNX model again with its nodes in the order found, for problem ordering.",
+)  # fmt: skip
+@click.option(
     "--order", metavar="FILE|METHOD",
     help="For edge devices, run the operators in the order of this file (one that `evaluate` "
     "reads), or in the order that this method finds for little memory, e.g. btsearch; by default, "
@@ -233,6 +238,7 @@ def solve(
     tool: str | None,
     hosts: str,
     use_fewer: bool,
+    out_model: Path | None,
     order: str | None,
     request: SolvingRequest,
 ) -> None:
@@ -264,6 +270,8 @@ def solve(
     options, wanted = replace(request.options(), use_fewer=use_fewer), request.several()
     is_one = len(wanted) == 1
     _check_one(is_one, given, tool, order)
+    if out_model is not None and not is_one:
+        raise click.UsageError("--out-model has one order; expected one value per parameter.")
     loaded = load(model, dims=request.dims, device=request.device)
     if tool is not None:
         wanted = [_with_rules_of(tool, loaded, wanted[0], request.problem)]
@@ -285,6 +293,14 @@ def solve(
         if answer.interrupted:
             break
 
+    if out_model is not None and answer.solution is not None:
+        write_model = presentation_of(answer.source.instance.problem).write_model
+        if write_model is None:
+            raise click.UsageError(
+                f"--out-model is given for problem {answer.source.instance.problem!r}; expected "
+                "ordering."
+            )
+        write_model(answer, model, out_model)
     free = _without_rules(answer, loaded, wanted[0], options) if is_one else None
     if tool is not None and answer.solution is not None:
         presentation = presentation_of(answer.source.instance.problem)

@@ -20,6 +20,8 @@ from boundmark.problems.entry_points import registered
 from boundmark.problems.labels import names_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from boundmark.benchmarks.solving.model import Model
     from boundmark.reports.plots import Plot
 
@@ -108,6 +110,9 @@ class Presentation:
     arranged
         Returns an answer with a solution of the same cost that is easier to use; a flag says
         whether that may leave devices empty.
+    write_model
+        Writes the model, as the user calls it, with the solution in it, to a file; None if there
+        is no way to.
     cost_accuracy
         Returns what costs such as the instance's have been off by, as a sentence; empty if they
         came with the model, or there is nothing to be off.
@@ -130,6 +135,7 @@ class Presentation:
     tools: tuple[str, ...] = ()
     tool_title: "Callable[[str], str]" = lambda tool: tool
     as_tool: "Callable[[Answer, str, str, str], str]" = lambda answer, tool, model, hosts: ""
+    write_model: "Callable[[Answer, str, Path], None] | None" = None
     arranged: "Callable[[Answer, bool], Answer]" = lambda answer, use_fewer: answer
     cost_accuracy: "Callable[[Answer], str]" = lambda answer: (
         "nobody has measured what they are off by" if answer.source.device else ""

@@ -219,17 +219,19 @@ def defaults(rows: pd.DataFrame) -> Frames:
     return {"defaults-by-tool": pd.DataFrame(lines, columns=head), **tables}
 
 
-# Method, whether its local search is switched off, and what it is called in tables.
+# Method, what of ours is switched off in it, and what it is called in tables.
 PARTITIONERS = {
-    ("uniform", False): "equal numbers of operators",
-    ("pippy", False): "equal parameters (PiPPy)",
-    ("balanced-work", False): "equal work",
-    ("pipedream", False): "PipeDream's planner",
-    ("metis", True): "METIS, made acyclic",
-    ("mt-kahypar", True): "Mt-KaHyPar, made acyclic",
-    ("metis", False): "METIS, then local search",
-    ("mt-kahypar", False): "Mt-KaHyPar, then local search",
-    ("memetic", False): "`memetic`",
+    ("uniform", ""): "equal numbers of operators",
+    ("pippy", ""): "equal parameters (PiPPy)",
+    ("balanced-work", ""): "equal work",
+    ("pipedream", ""): "PipeDream's planner",
+    ("metis", "recut"): "METIS, repaired only",
+    ("mt-kahypar", "recut"): "Mt-KaHyPar, repaired only",
+    ("metis", "improve"): "METIS, with our cuts",
+    ("mt-kahypar", "improve"): "Mt-KaHyPar, with our cuts",
+    ("metis", ""): "METIS, with our cuts and moves",
+    ("mt-kahypar", ""): "Mt-KaHyPar, with our cuts and moves",
+    ("memetic", ""): "`memetic`",
 }
 SCHEDULES = {
     "gpipe": "GPipe",
@@ -250,11 +252,14 @@ def tools(rows: pd.DataFrame) -> Frames:
         first, given = group.iloc[0], json.loads(group["instance_params"].iloc[0])
         bound = group["bound_certified"].max()
         if first["problem"] == "pipeline":
-            alone = [json.loads(text).get("improve") is False for text in group["params"]]
+            without = [
+                next((name for name in ("recut", "improve") if one.get(name) is False), "")
+                for one in map(json.loads, group["params"])
+            ]
             found = {
-                (method, is_alone): gap_text(cost, bound)
-                for method, is_alone, cost in zip(
-                    group["method"], alone, group["objective"], strict=True
+                (method, left_out): gap_text(cost, bound)
+                for method, left_out, cost in zip(
+                    group["method"], without, group["objective"], strict=True
                 )
                 # The data set does not say how large an operator's parameters are.
                 if method != "pippy" or first["dataset"] != "measured"

@@ -58,10 +58,11 @@ def run_metis(
     progress: Progress,
     *,
     tries: int,
+    recut: bool,
     improve: bool,
 ) -> None:
     """Repair and improve the partitions of METIS; see `_run`."""
-    _run(_metis, instance, budget, seed, progress, tries, improve)
+    _run(_metis, instance, budget, seed, progress, tries, recut, improve)
 
 
 def run_mt_kahypar(
@@ -71,10 +72,11 @@ def run_mt_kahypar(
     progress: Progress,
     *,
     tries: int,
+    recut: bool,
     improve: bool,
 ) -> None:
     """Repair and improve the partitions of Mt-KaHyPar; see `_run`."""
-    _run(_mt_kahypar, instance, budget, seed, progress, tries, improve)
+    _run(_mt_kahypar, instance, budget, seed, progress, tries, recut, improve)
 
 
 def _run(
@@ -84,6 +86,7 @@ def _run(
     seed: int,
     progress: Progress,
     tries: int,
+    recut: bool,
     improve: bool,
 ) -> None:
     """Report the best of several partitions, each repaired, and better ones near it."""
@@ -95,12 +98,19 @@ def _run(
         if k > 1:
             imbalance = IMBALANCES[number % len(IMBALANCES)]
             parts = partitioner(instance.graph, k, imbalance, int(generator.integers(2**30)))
-        for stages in repairs(instance.graph.dag, parts):
+        first, *repaired = repairs(instance.graph.dag, parts)
+        for stages in (first, *repaired) if recut else repaired:
+            if not recut:
+                alone = Partition(stages)
+                best.offer(instance.objective(alone), lambda alone=alone: alone)
+                continue
             order = noisy_order(instance, stages, 0.0, generator)
             cost, ends = segment_order(instance, order)
             best.offer(cost, partial(Partition.from_segments, order, ends))
             if budget.is_spent() or k == 1:
                 return
+        if budget.is_spent():
+            break
     if not improve:
         return
     if DEFAULTS.suit(instance) and best.cost > 0:

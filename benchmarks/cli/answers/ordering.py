@@ -1,13 +1,14 @@
 """Print an execution order: its memory over time, and what fills it at the peak."""
 
 import itertools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from boundmark.benchmarks.solving.answer import Answer
 from boundmark.benchmarks.solving.presentation import Loss, Presentation
-from boundmark.problems.errors import printable
+from boundmark.problems.errors import InvalidInputError, printable
 from boundmark.problems.ordering import ExecutionOrder, OrderingInstance
 from boundmark.problems.ordering.order import Taken, memory_parts
 from boundmark.reports.text import size
@@ -114,6 +115,24 @@ def _instance(answer: Answer) -> OrderingInstance:
     return instance
 
 
+def write_model(answer: Answer, model: str, target: Path) -> None:
+    """Write the model's ONNX file with its nodes in the order of the answer."""
+    from boundmark.datasets.readers.onnx.reordered import write_reordered
+
+    if not model.endswith(".onnx"):
+        raise InvalidInputError(f"--out-model is given for {model}; expected an ONNX file.")
+    order = ExecutionOrder.from_json(answer.solution or {}).order.tolist()
+    names = _instance(answer).graph.names
+    write_reordered(Path(model), [names[node] for node in order], target)
+
+
 PRESENTATION = Presentation(
-    "ordering", objective_name, lambda answer: " B", facts, print_solution, losses, plot=plot
+    "ordering",
+    objective_name,
+    lambda answer: " B",
+    facts,
+    print_solution,
+    losses,
+    plot=plot,
+    write_model=write_model,
 )

@@ -55,6 +55,7 @@ def write_llama(launch: Launch) -> str:
     launch.only_single("llama.cpp")
     chain, (before, behind) = launch.instance.chain, launch.outer
     counts = list(launch.counts)
+    model = launch.model if launch.model.strip("'").endswith(".gguf") else "MODEL.gguf"
     counts[0] -= before
     counts[-1] += chain.origin.predicting - max(0, behind - 1)
     if chain.devices[launch.devices[0]] in chain.first:
@@ -71,10 +72,10 @@ def write_llama(launch: Launch) -> str:
     if launch.solution.configuration:
         split += f" --n-cpu-moe {launch.solution.configuration[0]}"
     if not launch.nodes:
-        return f"llama-server -m {launch.model} {split}"
+        return f"llama-server -m {model} {split}"
     (_, host, used), *rest = launch.nodes
     if not rest:
-        return f"{launch.visible(host, used)} llama-server -m {launch.model} {split}"
+        return f"{launch.visible(host, used)} llama-server -m {model} {split}"
     servers, names = [], [f"CUDA{at}" for at in range(len(used))]
     for number, other, own in rest:
         names += [f"RPC{len(names) - len(used) + at}" for at in range(len(own))]
@@ -85,7 +86,7 @@ def write_llama(launch: Launch) -> str:
     calls = ",".join(f"HOST{number}:{_PORT}" for number, _, _ in rest)
     main = (
         f"# host {launch.nodes[0][0]}: devices {host.start} to {host.stop - 1}, started last\n"
-        f"{launch.visible(host, used)} llama-server -m {launch.model} --rpc {calls} "
+        f"{launch.visible(host, used)} llama-server -m {model} --rpc {calls} "
         f"-dev {','.join(names)} {split}"
     )
     return "\n".join([main, *servers])

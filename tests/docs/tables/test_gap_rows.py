@@ -170,6 +170,10 @@ def test_partitions_and_schedules_of_tools() -> None:
     rows = pd.DataFrame(
         [
             ("pipeline", "measured", "net", "1", {"k": 4}, "metis", {"improve": False}, 12, None),
+            (
+                "pipeline", "measured", "net", "1", {"k": 4}, "metis",
+                {"improve": False, "recut": False}, 15, None,
+            ),
             ("pipeline", "measured", "net", "1", {"k": 4}, "metis", {}, 10, 10),
             ("pipeline", "measured", "net", "1", {"k": 4}, "pippy", {}, 13, None),
             ("microbatch", "shapes", "v-4-f1-b2", "2", {"micro_batches": 8}, "1f1b", {}, 33, 30),
@@ -184,8 +188,9 @@ def test_partitions_and_schedules_of_tools() -> None:
     found = gap_rows.tools(rows)
     cells = found["tools-partitions"].iloc[0]
     assert cells[["costs", "graph", "k", "bound"]].tolist() == ["measured", "net", 4, "10"]
-    assert cells["METIS, made acyclic"] == "20.00 %"
-    assert cells["METIS, then local search"] == "optimal"
+    assert cells["METIS, repaired only"] == "50.00 %"
+    assert cells["METIS, with our cuts"] == "20.00 %"
+    assert cells["METIS, with our cuts and moves"] == "optimal"
     assert cells["equal parameters (PiPPy)"] == "none"
     assert found["tools-schedules"].to_numpy().tolist() == [
         ["1F1B", "v", "4", 8, "1 : 2", "33", "30", "10.00 %"]

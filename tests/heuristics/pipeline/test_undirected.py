@@ -71,6 +71,8 @@ def test_partitions_of_random_graphs(
         alone, whole, again = (
             run(methods()[name], instance, improve=improve) for improve in (False, True, True)
         )
+        repaired = run(methods()[name], instance, improve=False, recut=False)
+        assert min(repaired.objectives) >= min(alone.objectives)
         assert whole.objectives == again.objectives
         assert min(whole.objectives) <= min(alone.objectives)
         assert whole.objectives[: len(alone.objectives)] == alone.objectives

@@ -4,9 +4,11 @@ import dataclasses
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 from brute_force_ordering import instance
 from command_line import Boundmark
+from onnx import TensorProto, helper
 
 from boundmark.benchmarks.cli.answers import ordering
 from boundmark.benchmarks.running.planning import NamedInstance
@@ -24,6 +26,40 @@ ANSWER = Answer(
     objective=15, certified_bound=14, claimed_bound=None, solution={"order": [0, 2, 1, 3]},
     certificate=None, method="hand", bound_method="hand", seconds=1.0, failures=(),
 )  # fmt: skip
+
+
+def test_an_order_is_written_back(boundmark: Boundmark, tmp_path: Path) -> None:
+    """The file's own order is then the best one; constants stay before what reads them."""
+    large, small = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in (("x", [64, 64]), ("y", [1]))
+    )
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="a"),
+        helper.make_node("Exp", ["x"], ["b"], name="b"),
+        helper.make_node(
+            "Constant", [], ["axes"], name="axes",
+            value=helper.make_tensor("v", TensorProto.INT64, [2], [0, 1]),
+        ),
+        helper.make_node("ReduceSum", ["a", "axes"], ["sa"], name="sa", keepdims=0),
+        helper.make_node("ReduceSum", ["b", "axes"], ["sb"], name="sb", keepdims=0),
+        helper.make_node("Add", ["sa", "sb"], ["y"], name="y"),
+    ]  # fmt: skip
+    graph = helper.make_graph(nodes, "graph", [large], [small])
+    opset = helper.make_opsetid("", 17)
+    path, target = tmp_path / "model.onnx", tmp_path / "again.onnx"
+    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[opset]), path)
+    command = ("solve", path, "--problem", "ordering", "--metric", "sum", "--json")
+    answer = json.loads(boundmark(*command, "--out-model", target).stdout)
+    assert answer["objective"] < answer["default"]
+    again = onnx.load(target)
+    onnx.checker.check_model(again)
+    assert [node.name for node in again.graph.node if node.name != "axes"] == answer["operators"]
+    found = json.loads(boundmark("solve", target, *command[2:]).stdout)
+    assert found["default"] == found["objective"] == answer["objective"]
+    done = boundmark("solve", path, "-k", 2, "--out-model", target, check=False)
+    assert done.returncode == 2
+    assert "--out-model is given for problem 'pipeline'; expected ordering" in done.stderr
 
 
 def test_facts() -> None:
