@@ -192,10 +192,14 @@ LEFT_OUT = (
 )
 
 
+def used_today() -> list[list[str]]:
+    """Return the rows of what most people use."""
+    return [row for row in tool_rows(read("tools-partitions")) if row[0] not in LEFT_OUT]
+
+
 def short_tools() -> dict[str, str]:
     """Return mean gaps of what most people use, by the name of the part."""
-    rows = [row for row in tool_rows(read("tools-partitions")) if row[0] not in LEFT_OUT]
-    rows = [[row[0], row[2], row[5]] for row in rows]
+    rows = [[row[0], row[2], row[5]] for row in used_today()]
     heads = [
         "what you use today", "geometric mean gap on the roofline", "at times measured on an H100",
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import tuning
-from gaps import OPTIMAL, gap_of, read, tool_rows
+from gaps import OPTIMAL, gap_of, read, used_today
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -312,7 +312,7 @@ def draw_layers() -> Figure:
 
 def draw_tools() -> Figure:
     """Draw mean gaps of what most people use, with how many of its partitions are optimal."""
-    rows = tool_rows(read("tools-partitions"))[:6]
+    rows = used_today()
     made, axes = figure(4.4)
     for at, (_, *cells) in enumerate(rows):
         for place, (optimal, mean, _), colour in (
@@ -679,7 +679,7 @@ PICTURES: Mapping[str, Picture] = {
             "(embedding and output count as one each), its time for a pass with the certified "
             "bound, and how full its memory is. Slowest card in nanoseconds,"),
     ),
-    "tools": Picture(draw_tools, "Mean gaps of six ways to partition", tool_caption),
+    "tools": Picture(draw_tools, "Mean gaps of seven ways to partition", tool_caption),
     "zoo": Picture(draw_zoo, "Gaps of 70 models in four numbers of stages", zoo_caption),
     "ratios": Picture(draw_ratios, "Bounds over best costs by number of stages", ratio_caption),
     "figure-10": Picture(draw_figure_10, "Speedups of eleven models", figure_10_caption),
