@@ -101,8 +101,8 @@ def _run(
         first, *repaired = repairs(instance.graph.dag, parts)
         for stages in (first, *repaired) if recut else repaired:
             if not recut:
-                alone = Partition(stages)
-                best.offer(instance.objective(alone), lambda alone=alone: alone)
+                cost = instance.objective(Partition(stages))
+                best.offer(cost, partial(Partition, stages))
                 continue
             order = noisy_order(instance, stages, 0.0, generator)
             cost, ends = segment_order(instance, order)
