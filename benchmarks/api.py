@@ -113,7 +113,8 @@ def evaluate(
     solution
         A `pandas.DataFrame` with the columns that `ModelAnswer.solution` has; a dict with a stage
         or device for each operator's name; a list of them in the order of the operators; or the
-        path of a file, CSV or JSON.
+        path of a file, CSV or JSON; of `layers`, also a split as tools write it, such as
+        ``"-ts 3,1"``.
     methods
         Names of methods that prove bounds, instead of the problem's default ones.
     parameters
