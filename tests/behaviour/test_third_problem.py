@@ -213,6 +213,7 @@ def test_the_checker_alone(run: Path) -> None:
     assert "accepted, OPT >= " in done.stdout
 
 
+@pytest.mark.slow
 def test_conformance() -> None:
     """What every registered method must do, this one's do, on instances that the package brings."""
     done = subprocess.run(

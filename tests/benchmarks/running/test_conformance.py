@@ -7,7 +7,7 @@ from pathlib import Path
 import conformance_instances
 import plugin_packages
 import pytest
-from command_line import boundmark_with
+from command_line import Boundmark, boundmark_with
 
 from boundmark.benchmarks.running.conformance import samples_of
 from boundmark.problems.errors import InvalidInputError
@@ -77,16 +77,16 @@ def test_verdicts(tmp_path: Path, code: str, exit_code: int, failing: set[str]) 
         assert "a claim of 1e+09 above the optimum" in told
 
 
-def test_our_own_methods_conform() -> None:
+def test_our_own_methods_conform(boundmark: Boundmark) -> None:
     """One of them, as the command prints it."""
-    done = boundmark_with()("conformance", "max-work")
+    done = boundmark("conformance", "max-work")
     assert done.stdout.endswith("max-work conforms\n")
     assert re.search(r"ok     reports what its kind says \(\d+ certified bounds\)\n", done.stdout)
 
 
-def test_an_unknown_method() -> None:
+def test_an_unknown_method(boundmark: Boundmark) -> None:
     """One sentence."""
-    done = boundmark_with()("conformance", "max-wrk", check=False)
+    done = boundmark("conformance", "max-wrk", check=False)
     assert (done.returncode, done.stderr.strip()) == (
         2,
         "Error: there is no method 'max-wrk'; did you mean max-work or mean-work or balanced-work.",

@@ -163,9 +163,7 @@ def test_a_method_that_ends_with_nothing_has_a_note(write) -> None:
     names = ["returns.py", "sleeps.py", "./quiet", "./floods"]
     asked = [word for name in names for word in ("--method", name)]
     one = ("solve", "onnx-light/squeezenet", "-k", "2", "--json", "--time-limit", "4", *asked)
-    done = boundmark_with()(*one, check=False)
-    assert done.returncode == 3
-    notes = json.loads(done.stdout)["failures"]
+    notes = json.loads(boundmark_with()(*one, "--method", "uniform").stdout)["failures"]
     assert sorted(note.partition(": ")[0] for note in notes) == sorted(names)
     told = " ".join(notes)
     assert "returns.py: error: run takes progress and returns [0, 0" in told
@@ -173,8 +171,6 @@ def test_a_method_that_ends_with_nothing_has_a_note(write) -> None:
         assert f"{name}: ran for " in told
     assert told.count("s and reported neither a solution nor a bound") == 2
     assert "./floods: error: " in told
-    done = boundmark_with()(*one, "--method", "uniform")
-    assert len(json.loads(done.stdout)["failures"]) == len(names)
 
 
 def test_solve_and_conformance_take_files(write, tmp_path: Path) -> None:

@@ -200,14 +200,14 @@ def test_nothing_at_all_is_an_exit_code(boundmark: Boundmark) -> None:
     assert "ideal-dp: unsupported" in done.stdout
 
 
-def test_schedules_are_drawn(boundmark_process: Boundmark) -> None:
+def test_schedules_are_drawn(boundmark: Boundmark) -> None:
     """The object has the period and its proof; people also see the schedule."""
     command = ("solve", "shapes/k-4-train", "--memory", 4)
-    answer = json.loads(boundmark_process(*command, "--json").stdout)
+    answer = json.loads(boundmark(*command, "--json").stdout)
     assert (answer["problem"], answer["objective"], answer["optimal"]) == ("microbatch", 6, True)
     assert answer["bubble_rate"] == 0.0
     assert answer["micro_batches"] == len(answer["solution"]["starts"])
-    text = boundmark_process(*command, "--quiet").stdout
+    text = boundmark(*command, "--quiet").stdout
     assert "┃" in text
     for line in ("period           6 (by", "certified bound  6 (by", "0 (optimal, certified)"):
         assert line in text
