@@ -3,18 +3,21 @@
 import itertools
 import math
 import random
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from brute_force_placement import instance, optimum
+from brute_force_placement import instance, live_peaks, optimum
 from checking import cost_or_reason, prove, read
-from definitions.placement import STEPS, WHOLE, drawn, makespan
+from definitions.placement import STEPS, WHOLE, drawn, makespan, solutions
 from selection import FEW_SEEDS, first_now
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.intervals import _is_refuted
 from boundmark.bounds.checker.placement.paths import NEVER, OUTSIDE, Jump, Network
-from boundmark.problems.placement import PlacementInstance
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.placement import PROBLEM, PlacementInstance
 
 
 @pytest.mark.parametrize(
@@ -274,3 +277,29 @@ def test_searches_of_intervals_decide(seed: int) -> None:
                 whole = {**WHOLE, "searches": []}
                 proved = prove(sample, "series/1", {"intervals": [interval, whole]})
                 assert (proved is not None) == is_refuted
+
+
+@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+def test_tensors_take_memory_while_they_are_live(seed: int) -> None:
+    """A schedule fits to the byte of what devices hold at most, found tick by tick."""
+    sample, dice = drawn(seed, is_shuffled=True), random.Random(seed)
+    graph = sample.graph
+    tensors, results = (
+        [dice.randrange(4) for _ in range(number)] for number in (len(graph.consumers), graph.nodes)
+    )
+
+    def of(capacity: list[int]) -> PlacementInstance:
+        memory: Any = {"tensor_memory": tensors, "result_memory": results, "capacity": capacity}
+        return replace(sample, graph=replace(graph, **memory))
+
+    for document, cost in solutions(sample, dice):
+        if cost is None:
+            continue
+        peaks = live_peaks(of([99] * graph.devices), PROBLEM.solution_from_json(document))
+        assert cost_or_reason(of([max(peaks)] * graph.devices), document) == cost
+        for device, peak in enumerate(peaks):
+            if peak:
+                short = [99] * device + [peak - 1] + [99] * (graph.devices - device - 1)
+                # Some operator may have no room on any device.
+                with suppress(InvalidInputError):
+                    assert "more than its capacity" in str(cost_or_reason(of(short), document))
