@@ -57,7 +57,7 @@ def problems(as_json: bool, wide: bool) -> None:
 @wide
 @click.argument("name", metavar="[PROBLEM|METHOD]", required=False)
 def methods(name: str | None, as_json: bool, wide: bool) -> None:
-    """List all methods, those of one problem, or one, with its source file."""
+    """List all methods, those of one problem, or one and its file."""
     from boundmark.problems.catalog import methods as registered
     from boundmark.problems.catalog import methods_in_order
     from boundmark.problems.catalog import problems as known
