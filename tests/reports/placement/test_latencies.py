@@ -101,10 +101,10 @@ def test_sections() -> None:
         ["model", "heft", "m-etf", "single-device", "best", "at most"],
         ["pair, per-edge, parameters+outputs, original"],
         ["other", "–", "–", "1.000", "1.000", "–"],
-        ["up", "1.500|60.0%", "–", "1.000|140.0%", "1.500|60.0%", "2.400"],
+        ["up", "1.500|60.0 %", "–", "1.000|140.0 %", "1.500|60.0 %", "2.400"],
         ["geometric mean", "1.500", "–", "1.000", "1.225", "2.400"],
         ["pair, per-edge, parameters+outputs, fusion backends"],
-        ["up", "1.333|20.0%", "1.091|46.7%", "–", "1.333|20.0%", "1.600"],
+        ["up", "1.333|20.0 %", "1.091|46.7 %", "–", "1.333|20.0 %", "1.600"],
     ]
     assert texts(time_section(results, found))[3] == ["up", "6.000", "–", "2.000"]
     assert texts(fusion_section(results, found))[2] == [
