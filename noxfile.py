@@ -211,7 +211,7 @@ def torch(session: nox.Session) -> None:
         "pytest", "tests/behaviour/test_torch_exports.py", "tests/datasets/readers/torch_export",
         "tests/datasets/layers/test_families.py", "tests/datasets/zoo/test_export.py",
         "tests/benchmarks/measuring", "tests/benchmarks/test_api.py",
-        "tests/benchmarks/solving/test_torch_split.py",
+        "tests/datasets/pipeline/test_torch_split.py",
         "tests/heuristics/microbatch/test_two_stages_in_a_v.py",
         *session.posargs,
     )  # fmt: skip

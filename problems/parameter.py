@@ -13,9 +13,21 @@ CHOICE = re.compile(r"[a-z0-9]+([-+.][a-z0-9]+)*")
 # What suites and `boundmark solve` call something of their own, so that no parameter can.
 RESERVED = frozenset(
     {"against", "as", "baseline", "bounds", "dataset", "device", "dim", "dims", "draws", "file"}
-    | {"given", "h", "help", "json", "library", "max_gap", "members", "memory_limit", "method"}
-    | {"methods", "model", "noise", "optional", "order", "out", "problem", "quiet", "seed"}
-    | {"solution", "time_limit", "tool", "version", "wide", "workers"}
+    | {
+        "given",
+        "h",
+        "help",
+        "hosts",
+        "json",
+        "library",
+        "max_gap",
+        "members",
+        "memory_limit",
+        "method",
+    }
+    | {"methods", "model", "noise", "optional", "order", "out", "out_model"}
+    | {"problem", "quiet", "seed", "solution", "time_limit", "tool", "use_fewer", "version"}
+    | {"wide", "workers"}
 )
 
 

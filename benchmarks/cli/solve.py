@@ -224,7 +224,7 @@ def solving_options(command: Callable[..., None]) -> Callable[..., None]:
 )  # fmt: skip
 @click.option(
     "--out-model", metavar="FILE", type=FILE,
-    help="Write the ONNX model again with its nodes in the order found, for problem ordering.",
+    help="Write the ONNX model again with its nodes in the order found, if the solution is one.",
 )  # fmt: skip
 @click.option(
     "--order", metavar="FILE|METHOD",
@@ -298,7 +298,7 @@ def solve(
         if write_model is None:
             raise click.UsageError(
                 f"--out-model is given for problem {answer.source.instance.problem!r}; expected "
-                "ordering."
+                "one whose solutions are orders of operators."
             )
         write_model(answer, model, out_model)
     free = _without_rules(answer, loaded, wanted[0], options) if is_one else None

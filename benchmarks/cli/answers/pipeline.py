@@ -184,7 +184,7 @@ def cost_accuracy(answer: Answer) -> str:
 
 def as_tool(answer: Answer, tool: str, model: str, hosts: str) -> str:
     """Return a Python file that cuts a program of torch.export where its modules begin or end."""
-    from boundmark.benchmarks.solving.torch_split import best_split, split_points
+    from boundmark.datasets.pipeline.torch_split import best_split, split_points
 
     if not model.endswith(".pt2"):
         raise InvalidInputError(

@@ -211,7 +211,7 @@ def test_examples_of_documentations_are_graded(
     ("arguments", "expected"),
     [
         (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "vlm"), "did you mean vllm"),
-        (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "tgi"), "known are vllm"),
+        (("solve", MODEL, *OPTIONS, "--devices", "4xA10", "--as", "tgi"), "vllm, sglang"),
         (
             ("evaluate", MODEL, "VLLM_PP_LAYER_PARTITION=1,2", *OPTIONS, "--devices", "2xA10"),
             "the stages have 3 layers together; expected 32",

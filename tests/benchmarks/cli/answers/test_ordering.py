@@ -59,7 +59,7 @@ def test_an_order_is_written_back(boundmark: Boundmark, tmp_path: Path) -> None:
     assert found["default"] == found["objective"] == answer["objective"]
     done = boundmark("solve", path, "-k", 2, "--out-model", target, check=False)
     assert done.returncode == 2
-    assert "--out-model is given for problem 'pipeline'; expected ordering" in done.stderr
+    assert "--out-model is given for problem 'pipeline'; expected one" in done.stderr
 
 
 def test_facts() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boundmark.benchmarks.cli.group import main
-from boundmark.benchmarks.solving.torch_split import best_split
+from boundmark.datasets.pipeline.torch_split import best_split
 from boundmark.problems.pipeline import Partition, PipelineInstance
 
 NETS = '''
