@@ -47,7 +47,7 @@ def test_llama_cpp_on_one_card() -> None:
             assert f"-ngl {number} -sm layer -ts {25 - on_host} --n-cpu-moe {split}" in text
     # Everything on the host, for which no card is named.
     text = round_trip("llama.cpp", sample, placed(sample, [26, 0], 0))
-    assert text.endswith("llama-server -m model -ngl 0 --n-cpu-moe 0")
+    assert text.endswith("llama-server -m MODEL.gguf -ngl 0 --n-cpu-moe 0")
 
 
 def test_llama_cpp_on_several_cards() -> None:
