@@ -423,7 +423,7 @@ def test_solutions_go_round(tmp_path: Path) -> None:
     [
         ({"a": 0}, "the solution: 4 of 5 operators are left out: 'b', 'c', 'd', 'e'; expected a s"),
         ({**dict.fromkeys(WORK, 0), "z": 0}, "the solution: there is no operator 'z' in the mode"),
-        (pd.DataFrame({"operator": list(WORK)}), "the solution: the frame has no column 'stage'; expec"),
+        (pd.DataFrame({"operator": list(WORK)}), "the solution: the frame has no column 'stage'; "),
         (dict.fromkeys(WORK, 0.5), "the solution: stage of 'a' is 0.5; expected an integer from"),
         ([0, 1, 0, 0, 0], "the solution: the stages cannot run one after another: the edges form"),
         (7, "the solution is 7; expected a pandas.DataFrame, a dict or a list."),
