@@ -127,16 +127,20 @@ def _limit(seconds: float) -> Iterator[None]:
     """Raise `_LimitReachedError` in the block after some seconds; only in the main thread.
 
     Python drops what is raised within a callback of the garbage collector, so such a callback first
-    ends. What is dropped elsewhere, as in a finalizer, is raised again every second.
+    ends; so does `__del__`, which has a second for it. What is dropped there and elsewhere is
+    raised again every second.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    patient_until = time.monotonic() + seconds + 1.0
+
     def ring(number: int, frame: FrameType | None) -> None:
         callbacks = [getattr(callback, "__code__", None) for callback in gc.callbacks]
+        is_patient = time.monotonic() < patient_until
         while frame is not None:
-            if frame.f_code in callbacks:
+            if frame.f_code in callbacks or (is_patient and frame.f_code.co_name == "__del__"):
                 signal.setitimer(signal.ITIMER_REAL, 0.01, 1.0)
                 return
             frame = frame.f_back

@@ -205,6 +205,24 @@ def test_a_method_is_ended_after_a_callback_of_the_garbage_collector(make_task: 
     assert outcome.bound_certified == 6
 
 
+def test_a_method_is_ended_after_a_short_finalizer(make_task: MakeTask) -> None:
+    """Within it, Python would drop the error and print it, which here is an error itself."""
+
+    class Slow:
+        def __del__(self) -> None:
+            time.sleep(0.3)
+
+    def never(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
+        progress.bound(largest_work(instance))
+        Slow()
+        time.sleep(60.0)
+
+    about = Method("act", "pipeline", "bound", "Never ends.", never)
+    task = replace(make_task("act"), time_limit_seconds=0.1)
+    outcome = run_here(task, about, chain(6, 2), grace_seconds=0.1)
+    assert outcome.status == "timeout"
+
+
 def test_a_timer_of_the_caller_goes_on(run: Callable[[Act], Outcome]) -> None:
     """With what is left of its time."""
     rung: list[int] = []
