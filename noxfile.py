@@ -297,7 +297,7 @@ def gpu(session: nox.Session) -> None:
     folder, *options = session.posargs or ["results/gpu"]
     session.run(
         "python", "docs/tables/machine_runs.py", folder, "--torch-device", "cuda", "--compiled",
-        "--stages", "4", "8", "--minutes", "10", "--save", *options,
+        "--stages", "4", "8", "--seconds", "10", "--minutes", "10", "--save", *options,
     )  # fmt: skip
 
 

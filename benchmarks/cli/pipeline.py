@@ -292,9 +292,10 @@ def tune(
     """Find the best partition for this machine by running stages.
 
     MODEL is an ONNX file (needs the extra `onnxruntime`), or a program that `torch.export.save`
-    wrote (`torch`). The partition that is best on the costs of a device runs first. What its stages
-    take says what operators take, and the partition that is best on these times runs next, until
-    none is expected to be faster. Transfers are those of the costs.
+    wrote (`torch`). The partition that is best on given costs runs first: on a processor, operator
+    times that are measured here unless you give others; on a GPU, calibrated costs of the device.
+    What its stages take says what operators take, and the partition that is best on these times
+    runs next, until none is expected to be faster. Transfers are those of the costs.
     """
     from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.measuring.operator_times import check_suffix
@@ -335,7 +336,7 @@ def _show_tuning(found: "Tuning") -> None:
     from boundmark.reports.text import gap_percent
 
     best = found.best
-    echo(f"ended: {found.ended}")
+    echo(f"began with {found.began_with}; ended: {found.ended}")
     echo(f"ran on {found.machine}; transfers are predicted")
     echo(f"best: round {best.number}, a result every {max(best.real):,} ns")
     if found.gap == 0:

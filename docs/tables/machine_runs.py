@@ -5,9 +5,9 @@ takes one to four minutes; begins none after --minutes, and goes on where it sto
 
 For each model and number of stages: the partitions that are optimal on the roofline, on calibrated
 costs and at times that `boundmark profile` has measured here, the one that `boundmark tune` has
-found, and one of even work; what the slowest stage of each was predicted to take, and what it takes
-when its stages run, all partitions in turns. Each model has a file in FOLDER; --save keeps all of
-them in machine_runs.csv, of which docs/true-costs.md has a table.
+found from these times, and one of even work; what the slowest stage of each was predicted to take,
+and what it takes when its stages run, those of all partitions in turns. Each model has a file in
+FOLDER; --save keeps all of them in machine_runs.csv, of which docs/true-costs.md has a table.
 """
 
 import argparse
@@ -27,14 +27,20 @@ from boundmark.benchmarks.measuring.pipeline import torch_stages
 from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
 from boundmark.benchmarks.measuring.torch_execution import Program, runnable
 from boundmark.benchmarks.solving.model import choose, load
+from boundmark.problems.pipeline.graph import PipelineGraph
 from boundmark.problems.pipeline.instance import stage_costs, stage_work
 
 STORED = Path(__file__).with_name("machine_runs.csv")
 
 COSTS = ("even work", "roofline", "calibrated", "measured", "tuned")
 
-# Of all partitions in turn, since a machine's clock changes within minutes, and runs in each.
-TURNS, RUNS = 5, 10
+# A shared machine's clock changes within seconds: all stages of all partitions of a cell run in
+# turns, twice each after two runs that do not count; every fifth turn together is one of five
+# repeats.
+RUNS, REPEATS = 2, 5
+
+# Runs of each operator.
+PROFILE_RUNS = 20
 
 # Costs on a device that is no GPU of the list are those of its kind.
 BASES = {"cpu": "x86-core", "cuda": "nvidia-h100"}
@@ -97,22 +103,51 @@ def solved(path: Path, base: str, k: int, costs: str, *methods: str) -> tuple[np
 
 
 def computing(
-    program: Program, stages: np.ndarray, k: int, settings: TorchSettings
-) -> Iterator[float]:
-    """Yield the nanoseconds that each of k stages computes, the median of its runs."""
-    cut = torch_stages.cut_program(program, stages.tolist())
-    found = dict.fromkeys(range(k), 0.0)
-    for stage, runs in zip(cut, torch_stages.measure_stages(program, cut, settings), strict=True):
-        found[stage.number] = statistics.median(runs.times)
-    yield from found.values()
+    program: Program, partitions: list[np.ndarray], settings: TorchSettings, seconds: float
+) -> dict[bytes, list[float]]:
+    """Return the nanoseconds that stages compute, the median of each repeat.
+
+    A stage is known by its operators, so that equal ones of several partitions run once.
+    """
+    timers: dict[bytes, Callable[[int], torch_stages.StageRuns]] = {}
+    for stages in partitions:
+        cut = torch_stages.cut_program(program, stages.tolist())
+        for stage, timer in zip(
+            cut, torch_stages.stage_timers(program, cut, settings), strict=True
+        ):
+            timers.setdefault((stages == stage.number).tobytes(), timer)
+    taken: dict[bytes, list[list[int]]] = {key: [[] for _ in range(REPEATS)] for key in timers}
+    end = time.monotonic() + seconds
+    turns = 0
+    while turns < REPEATS or time.monotonic() < end:
+        for key, timer in timers.items():
+            taken[key][turns % REPEATS] += timer(RUNS).times
+        turns += 1
+    return {key: [statistics.median(one) for one in repeats] for key, repeats in taken.items()}
 
 
-def rows(path: Path, sizes: list[int], settings: TorchSettings) -> Iterator[dict[str, Any]]:
+def real_times(
+    graph: PipelineGraph, stages: np.ndarray, k: int, computed: Mapping[bytes, list[float]]
+) -> list[int]:
+    """Return the nanoseconds of a partition's slowest stage in each repeat."""
+    sending = stage_costs(graph, stages, k) - stage_work(graph, stages, k)
+    return [
+        round(max(
+            computed[(stages == at).tobytes()][repeat] + sending[at]
+            for at in set(stages.tolist())
+        ))
+        for repeat in range(REPEATS)
+    ]  # fmt: skip
+
+
+def rows(
+    path: Path, sizes: list[int], settings: TorchSettings, seconds: float
+) -> Iterator[dict[str, Any]]:
     """Yield a row for each number of stages and partition of a model."""
     times = path.with_suffix(".times.json")
     on = {"torch_device": settings.device, "compiled": settings.is_compiled}
     base = BASES[settings.device]
-    boundmark.profile(path, base=base, repeats=RUNS, **on).save(times)
+    boundmark.profile(path, base=base, repeats=PROFILE_RUNS, **on).save(times)
     program = runnable(path, device=settings.device)
     for k in sizes:
         found = {
@@ -121,22 +156,14 @@ def rows(path: Path, sizes: list[int], settings: TorchSettings) -> Iterator[dict
             "calibrated": solved(path, CALIBRATED, k, "calibrated"),
             "measured": solved(path, base, k, str(times)),
         }
-        tuned = boundmark.tune(path, k, rounds=MOST_ROUNDS, device=base, **on)
+        tuned = boundmark.tune(path, k, rounds=MOST_ROUNDS, device=base, costs=str(times), **on)
         best = tuned.best
         found["tuned"] = best.stages, max(best.real)
         made = choose(load(path, device=base), {"k": k}, "pipeline", are_texts=False)
         graph = made.make(made.given).graph
-        # Equal partitions run once, so that chance does not tell them apart.
-        runs: dict[bytes, tuple[np.ndarray, list[int]]] = {
-            stages.tobytes(): (stages, []) for stages, _ in found.values()
-        }
-        for _ in range(TURNS):
-            for stages, real in runs.values():
-                sending = stage_costs(graph, stages, k) - stage_work(graph, stages, k)
-                taken = list(computing(program, stages, k, settings)) + sending
-                real.append(round(float(taken.max())))
+        computed = computing(program, [stages for stages, _ in found.values()], settings, seconds)
         for name, (stages, predicted) in found.items():
-            real = runs[stages.tobytes()][1]
+            real = real_times(graph, stages, k, computed)
             yield {
                 "k": k, "costs": name, "predicted": predicted,
                 "real": round(statistics.median(real)), "low": min(real), "high": max(real),
@@ -199,6 +226,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--torch-device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seconds", type=float, default=40.0, help="of runs for each table row")
     parser.add_argument("--stages", type=int, nargs="+", default=[2, 4])
     parser.add_argument("--models", nargs="+", help="names; by default, all six")
     parser.add_argument("--compiled", action="store_true", help="compiled stages, too")
@@ -219,11 +247,13 @@ def main() -> None:
         if time.monotonic() > end:
             print(f"the time is up; {name}, {mode}, and what follows are left", flush=True)
             break
-        settings = TorchSettings(is_compiled, given.torch_device, repeats=RUNS)
+        settings = TorchSettings(is_compiled, given.torch_device)
         place = {"machine": machine_of(settings), "mode": mode, "model": name}
         program = exported(name, models()[name], given.folder)
         try:
-            found = [{**place, **row} for row in rows(program, given.stages, settings)]
+            found = [
+                {**place, **row} for row in rows(program, given.stages, settings, given.seconds)
+            ]
         except boundmark.Error as error:
             print(f"{name}, {mode}: {error}", flush=True)
             continue

@@ -4,8 +4,9 @@ A stage reads the program's inputs and tensors that other stages have made; what
 it computes itself. What it writes in place is no tensor of another stage.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from boundmark.benchmarks.measuring.measured import WARM_UP, clock_of
@@ -78,21 +79,26 @@ def measure_stages(
 
     On a GPU, a stage runs in a CUDA graph if it can be captured.
     """
+    return [time(settings.repeats) for time in stage_timers(program, stages, settings)]
+
+
+def stage_timers(
+    program: Program, stages: Sequence[TorchStage], settings: TorchSettings
+) -> Iterator[Callable[[int], StageRuns]]:
+    """Yield for each stage, once those before it have run, what times so many runs of it."""
     import torch
 
     program.reset()
     known = inputs_of(program)
-    found = []
-    with torch.no_grad(), threads_of(settings.threads):
-        for stage in stages:
-            given = [known[node] for node in stage.reads]
+    for stage in stages:
+        given = [known[node] for node in stage.reads]
+        with torch.no_grad(), threads_of(settings.threads):
             try:
                 call = compiled(stage.module, given) if settings.is_compiled else stage.module
                 known.update(zip(stage.makes, _run(call, given), strict=True))
             except BoundmarkError as error:
                 raise BoundmarkError(f"stage {stage.number}: {error}") from error
-            found.append(_runs(program.device, call, given, settings.repeats, settings.threads))
-    return found
+        yield partial(_runs, program.device, call, given, settings.threads)
 
 
 def _run(call: Any, given: Sequence[Any]) -> Any:
@@ -103,22 +109,23 @@ def _run(call: Any, given: Sequence[Any]) -> Any:
         raise BoundmarkError(f"torch does not run it: {reason}") from error
 
 
-def _runs(device: Any, call: Any, given: Sequence[Any], repeats: int, threads: int) -> StageRuns:
-    if device.type == "cuda":
-        import torch
+def _runs(device: Any, call: Any, given: Sequence[Any], threads: int, repeats: int) -> StageRuns:
+    import torch
 
-        with torch.cuda.device(device):
-            try:
-                return StageRuns(replayed(lambda: call(*given), 1, repeats), is_launched=False)
-            except RuntimeError:
-                # It waits for a result.
-                return StageRuns(launched(lambda: call(*given), 1, repeats), is_launched=True)
-    times, clock = [], clock_of(threads)
-    for _ in range(WARM_UP + repeats):
-        start = clock()
-        call(*given)
-        times.append(clock() - start)
-    return StageRuns(times[WARM_UP:], is_launched=False)
+    with torch.no_grad(), threads_of(threads):
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                try:
+                    return StageRuns(replayed(lambda: call(*given), 1, repeats), is_launched=False)
+                except RuntimeError:
+                    # It waits for a result.
+                    return StageRuns(launched(lambda: call(*given), 1, repeats), is_launched=True)
+        times, clock = [], clock_of(threads)
+        for _ in range(WARM_UP + repeats):
+            start = clock()
+            call(*given)
+            times.append(clock() - start)
+        return StageRuns(times[WARM_UP:], is_launched=False)
 
 
 def inputs_of(program: Program) -> dict[Any, Any]:

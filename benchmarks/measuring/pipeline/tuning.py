@@ -7,11 +7,11 @@ partition is expected to be no faster than the best that has run.
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -57,9 +57,13 @@ MOST_TURNS = 4
 # as the standard error of either.
 BETWEEN_RUNS = 0.05
 
-# Stages that run on a processor begin with the costs of one of its cores: on a GPU's, for which
-# nearly all small operators take a launch, mobilenet-v2 needs four rounds instead of two.
+# Has the links of a machine with a processor alone, and the costs of operators that were not timed.
 ONE_CORE = "x86-core"
+
+# Runs of the model that time its operators on a processor, where one run varies by some percent;
+# they take less time than a partition's stages do. A stage says only what its operators take
+# together: where all stages have the same mix, as in bert-base, rounds from other costs end early.
+PROFILE_REPEATS = 10
 
 # Runs the stages of a partition, shape (n,): nanoseconds of each run, for each of the k stages.
 RunStages: TypeAlias = Callable[[IntArray], Sequence[Sequence[int]]]
@@ -117,6 +121,8 @@ class Tuning:
         What ran the stages, in words.
     base
         The device whose link and memory go with the times.
+    began_with
+        The costs of round 0, in words.
     ended
         Why no further round followed, as a sentence.
     """
@@ -128,6 +134,7 @@ class Tuning:
     bound: int
     machine: str
     base: str
+    began_with: str
     ended: str
 
     @property
@@ -169,6 +176,7 @@ class Tuning:
             "bottleneck_ns": max(best.real),
             "certified_bound_ns": self.bound,
             "gap": self.gap,
+            "began_with": self.began_with,
             "ended": self.ended,
         }
 
@@ -217,11 +225,16 @@ def tune(
     bounded_integer("rounds", rounds, 0, 100)
     positive_number("seconds", seconds, LONGEST_SECONDS)
     path = path_of("net", net, "file")
-    if device is None and costs is None and not _is_on_gpu(path, torch_device):
-        device = ONE_CORE
-    given = {"k": k} if costs is None else {"k": k, "costs": costs}
-    choice = choose(load(path, device=device, dims=dims), given, "pipeline", are_texts=False)
-    source = choice.named(choice.make(choice.given))
+    is_measured = device is None and costs is None and not _is_on_gpu(path, torch_device)
+    with TemporaryDirectory(prefix="boundmark-") as folder:
+        if is_measured:
+            device, costs = ONE_CORE, _profiled(path, dims, compiled, threads, Path(folder))
+        given = {"k": k} if costs is None else {"k": k, "costs": costs}
+        choice = choose(load(path, device=device, dims=dims), given, "pipeline", are_texts=False)
+        source = choice.named(choice.make(choice.given))
+    began_with = f"costs of {source.device}"
+    if is_measured and costs is not None:
+        began_with = "operator times measured here"
     instance, graph = source.instance, load(path, device=device, dims=dims).source
     if not isinstance(instance, PipelineInstance) or not isinstance(graph, ComputationGraph):
         raise InvalidInputError(f"{path} is no model; expected an ONNX file or a .pt2 file.")
@@ -254,6 +267,7 @@ def tune(
         bound=_solved(instance, work, seconds)[1],
         machine=machine,
         base=_base(source.device),
+        began_with=began_with,
         ended=ended,
     )
 
@@ -398,6 +412,25 @@ def _solved(instance: PipelineInstance, work: IntArray, seconds: float) -> tuple
     return ordered.stages, answer.bound or 0
 
 
+def _profiled(
+    path: Path, dims: Mapping[str, int] | None, is_compiled: bool, threads: int, folder: Path
+) -> str | None:
+    """Return the file of the operators' times here; None where they cannot be timed."""
+    from boundmark.benchmarks.measuring.profiling import profile
+
+    times = folder / "times.json"
+    try:
+        found = profile(
+            path, base=ONE_CORE, dims=dims, compiled=is_compiled, threads=threads,
+            torch_device="cpu" if path.suffix.lower() == ".pt2" else None, repeats=PROFILE_REPEATS,
+        )  # fmt: skip
+        found.save(times)
+    except BoundmarkError:
+        # What the stages need as well, they will refuse with its reason.
+        return None
+    return str(times)
+
+
 def _is_on_gpu(path: Path, torch_device: str | None) -> bool:
     """Return whether the stages of a file run on a GPU."""
     if path.suffix.lower() != ".pt2":
@@ -433,7 +466,7 @@ def _runner(
         number = dict(zip(instance.graph.names, stages.tolist(), strict=True))
         models = split_model(path, number, range(instance.k), dims or {})
         given = GivenPartition(instance, Partition(stages), "", ())
-        with tempfile.TemporaryDirectory(prefix="boundmark-") as folder:
+        with TemporaryDirectory(prefix="boundmark-") as folder:
             times = stage_times.measure_stages(
                 written(CutModel(given, models), Path(folder)), settings
             )

@@ -78,7 +78,7 @@ def test_times_of_the_last_partition_are_those_that_were_measured(
 ) -> None:
     """Stored, they are costs of a device for the same model."""
     monkeypatch.setattr(tuning, "_runner", stages_take(true_times))
-    found = tune(SQUEEZENET, K, rounds=1, seconds=5)
+    found = tune(SQUEEZENET, K, rounds=1, seconds=5, device="nvidia-h100")
     times = np.array([*found.times.values()])
     last = found.rounds[-1].stages
     for at in range(K):
@@ -96,12 +96,12 @@ def test_a_stage_that_fails_ends_it(
 ) -> None:
     """One sentence says why, and what has run is kept; nothing has if the first one fails."""
     monkeypatch.setattr(tuning, "_runner", stages_take(true_times, fails_after=1))
-    found = tune(SQUEEZENET, K, seconds=5)
+    found = tune(SQUEEZENET, K, seconds=5, device="nvidia-h100")
     assert len(found.rounds) == 1
     assert found.ended.endswith("could not be run: stage 2: memory is short.")
     monkeypatch.setattr(tuning, "_runner", stages_take(true_times, fails_after=0))
     with pytest.raises(BoundmarkError, match="memory is short"):
-        tune(SQUEEZENET, K, seconds=5)
+        tune(SQUEEZENET, K, seconds=5, device="nvidia-h100")
 
 
 def test_it_ends_when_nothing_is_promising(
@@ -109,7 +109,7 @@ def test_it_ends_when_nothing_is_promising(
 ) -> None:
     """Rounds are not used up where the next partition has run, or is expected to be no faster."""
     monkeypatch.setattr(tuning, "_runner", stages_take(true_times))
-    found = tune(SQUEEZENET, K, rounds=50, seconds=5)
+    found = tune(SQUEEZENET, K, rounds=50, seconds=5, device="nvidia-h100")
     assert len(found.rounds) < 20
     assert "has run" in found.ended or "no faster" in found.ended
 
@@ -127,10 +127,22 @@ def test_close_partitions_run_again(
         return [[round(part * total) for part in (0.8, 1.0, 1.3)] for total in totals]
 
     monkeypatch.setattr(tuning, "_runner", lambda *_: (run, "a machine of this test"))
-    found = tune(SQUEEZENET, K, rounds=3, seconds=5)
+    found = tune(SQUEEZENET, K, rounds=3, seconds=5, device="nvidia-h100")
     assert len(ran) > len(found.rounds) > 1
     real = [max(true_times[one.stages == at].sum() for at in range(K)) for one in found.rounds]
     assert real[found.best.number] == min(real)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_RUNTIME, reason="onnxruntime is not installed")
+def test_it_begins_with_measured_times() -> None:
+    """On a processor, unless other costs are given."""
+    found = tune(SQUEEZENET, 2, rounds=0, seconds=5, repeats=3)
+    assert found.began_with == "operator times measured here"
+    other = tune(SQUEEZENET, 2, rounds=0, seconds=5, repeats=3, costs="roofline")
+    assert other.began_with == "costs of nvidia-h100"
+    # An H100 is at least ten times as fast as a core.
+    assert max(found.rounds[0].predicted) > 10 * max(other.rounds[0].predicted)
 
 
 @pytest.mark.parametrize(
