@@ -221,7 +221,7 @@ def torch(session: nox.Session) -> None:
 def tools(session: nox.Session) -> None:
     """Fetch releases of tools that split language models; their own code reads what --as prints.
 
-    Nothing of theirs is installed or built: functions are taken out of wheels and source archives.
+    Of most, functions are taken out of wheels and source archives; llama.cpp's server is built.
     """
     install(session, "test", "torch", extras="all,zoo")
     folder = Path("results", "tools").resolve()
@@ -230,13 +230,37 @@ def tools(session: nox.Session) -> None:
     wheels = ("accelerate", "megatron-core", "sglang", "torchtitan", "vllm")
     session.run(*fetch, "--only-binary", ":all:", *wheels)
     # Their archives say what they need by running code that wants torch, or a builder.
-    session.install("scikit-build-core", "setuptools", "wheel")
+    session.install("cmake", "ninja", "scikit-build-core", "setuptools", "wheel")
     sources = ("deepspeed", "llama-cpp-python")
     session.run(*fetch, "--no-build-isolation", "--no-binary", ",".join(sources), *sources)
-    session.run(
-        "pytest", "-q", "-rA", "tests/behaviour/test_tools_parsers.py", *session.posargs,
-        env={"BOUNDMARK_TOOLS": str(folder)},
+    places = {"BOUNDMARK_TOOLS": str(folder), "BOUNDMARK_LLAMA": str(built_llama(session, folder))}
+    tests = "tests/behaviour/test_tools_parsers.py"
+    session.run("pytest", "-q", "-rs", tests, *session.posargs, env=places)
+
+
+def built_llama(session: nox.Session, folder: Path) -> Path:
+    """Build llama.cpp's servers of the archive in a folder, unless they are, and say where.
+
+    They are to read options and to spread an empty model, so that nothing is optimised.
+    """
+    (archive,) = folder.glob("llama_cpp_python-*.tar.gz")
+    place = Path(session.create_tmp(), archive.name.removesuffix(".tar.gz")).resolve()
+    if not place.exists():
+        shutil.unpack_archive(archive, place.parent)
+    build = place / "build"
+    switches = (
+        "GGML_RPC=ON", "GGML_NATIVE=OFF", "GGML_OPENMP=OFF", "GGML_LLAMAFILE=OFF",
+        "BUILD_SHARED_LIBS=OFF", "LLAMA_OPENSSL=OFF", "LLAMA_USE_PREBUILT_UI=OFF",
+        "LLAMA_BUILD_TESTS=OFF", "LLAMA_BUILD_EXAMPLES=OFF", "LLAMA_BUILD_APP=OFF",
+        "CMAKE_BUILD_TYPE=None", "CMAKE_C_FLAGS=-O0 -w", "CMAKE_CXX_FLAGS=-O0 -w",
     )  # fmt: skip
+    session.run(
+        "cmake", "-G", "Ninja", "-S", str(place / "vendor" / "llama.cpp"), "-B", str(build),
+        *(f"-D{one}" for one in switches), silent=True,
+    )  # fmt: skip
+    targets = ("llama-server", "ggml-rpc-server")
+    session.run("cmake", "--build", str(build), "--target", *targets, silent=True)
+    return build / "bin"
 
 
 @nox.session

@@ -1,17 +1,24 @@
 """What is printed for tools, read by the code of these tools, whose releases `tools` fetches.
 
 Functions are taken out of wheels and source archives and run by themselves: the packages want GPUs.
+llama.cpp's servers are built, and spread empty models over processes on this computer.
 """
 
 import __future__
 
 import ast
 import itertools
+import math
 import os
+import random
 import re
 import shlex
+import socket
+import struct
+import subprocess
 import tarfile
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -25,12 +32,19 @@ import pytest
 from boundmark.datasets.layers.families import ALIASES, FAMILIES
 from boundmark.datasets.layers.language_models import load, published
 from boundmark.heuristics.layers.defaults import balanced_counts, even, uniform_counts, weighted
+from boundmark.problems.arrays import frozen
 from boundmark.problems.layers import PROBLEM, LayerAssignment, LayersInstance, Stage
 from boundmark.problems.layers.tools.formats import TOOLS, write_as
 from boundmark.problems.layers.tools.launch import Launch
-from boundmark.problems.layers.tools.llama_cpp import ALL_LAYERS, MOST_DEVICES, OPTIONS
+from boundmark.problems.layers.tools.llama_cpp import (
+    ALL_LAYERS,
+    MOST_DEVICES,
+    OPTIONS,
+    counts_by_shares,
+)
 
 FOLDER = os.environ.get("BOUNDMARK_TOOLS", "")
+LLAMA = os.environ.get("BOUNDMARK_LLAMA", "")
 
 pytestmark = pytest.mark.skipif(not FOLDER, reason="session `tools` fetches the releases")
 
@@ -44,8 +58,8 @@ MODELS = sorted(
 )
 
 
-# By family, the tools that have taken all splits of its model.
-TAKEN: dict[str, list[str]] = {family: [] for family, _ in MODELS}
+# By family and tool, whether it has taken all splits of its model, or why this is not known.
+TAKEN: dict[tuple[str, str], str] = {}
 
 
 def archive_of(package: str) -> Path:
@@ -162,7 +176,7 @@ def test_servers(
         order = list(map(int, variables["CUDA_VISIBLE_DEVICES"].split(",")))
         assert order == [stage.device for stage in solution.stages]
         assert variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
-    TAKEN[family].append(tool)
+    TAKEN[family, tool] = "yes"
 
 
 def test_options_of_servers() -> None:
@@ -176,12 +190,45 @@ def test_options_of_servers() -> None:
 def test_vllms_default() -> None:
     """What `vllm-even` says."""
     path = "vllm/distributed/utils.py"
-    envs, logger = SimpleNamespace(VLLM_PP_LAYER_PARTITION=None), SimpleNamespace(info=print)
+    envs = SimpleNamespace(VLLM_PP_LAYER_PARTITION=None)
+    logger = SimpleNamespace(info=lambda *given: None)
     ns = defined("vllm", path, "get_pp_indices", envs=envs, logger=logger)
     for layers in range(1, 90):
         for size in range(1, min(layers, 12)):
             parts = [ns.get_pp_indices(layers, rank, size) for rank in range(size)]
             assert [b - a for a, b in parts] == even(layers, size)
+
+
+def test_a_stage_of_vllm_without_layers() -> None:
+    """Its blocks of the cache have no bytes, by which vLLM divides, or says that there are some."""
+    path = "vllm/v1/core/kv_cache_planning.py"
+    none = type(None)
+    ns = defined(
+        "vllm", path, "_project_kv_cache_groups_to_worker", "_get_kv_cache_bytes_per_block",
+        UniformTypeKVCacheSpecs=none, HiSparseHotSpec=none, math=math, round_up=max,
+        KVCacheGroupSpec=lambda names, spec, **given: SimpleNamespace(
+            layer_names=names, kv_cache_spec=spec
+        ),
+        _get_per_layer_spec=lambda one, name: one.kv_cache_spec,
+        _get_layer_block_stride=lambda spec: spec.page_size_bytes,
+    )  # fmt: skip
+    page = SimpleNamespace(page_size_bytes=64, get_block_stride_alignment=lambda: 1)
+    group = SimpleNamespace(
+        layer_names=["a", "b"], kv_cache_spec=page, is_eagle_group=False, host_resident=False,
+        enable_kv_transfer=False, role=None,
+    )  # fmt: skip
+
+    def size(layers: tuple[str, ...], layout: SimpleNamespace) -> int:
+        found = ns._project_kv_cache_groups_to_worker([group], dict.fromkeys(layers, page))
+        assert len(found) == 1
+        return int(ns._get_kv_cache_bytes_per_block(found, layout))
+
+    inner, outer = (SimpleNamespace(is_block_outermost=one) for one in (False, True))
+    assert size(("a",), inner) == size(("a",), outer) == 64
+    assert size((), inner) == 0
+    with pytest.raises(AssertionError):
+        size((), outer)
+    assert "one_worker // bytes_per_block if projected_groups else 1" in source("vllm", path)
 
 
 # Some models of OPT have these projections, others have not.
@@ -194,7 +241,8 @@ def test_device_maps(family: str, model: str) -> None:
     config = dict(published()[model]["config"])
     known = transformers.CONFIG_MAPPING
     if family not in known:
-        pytest.skip(f"transformers has no {family}")
+        TAKEN[family, "accelerate"] = f"no class in transformers {transformers.__version__}"
+        pytest.skip(TAKEN[family, "accelerate"])
     ns = defined(
         "accelerate", "accelerate/utils/modeling.py", "check_device_map", nn=torch.nn,
         warnings=__import__("warnings"), Union=Any,
@@ -215,7 +263,7 @@ def test_device_maps(family: str, model: str) -> None:
         whole = getattr(transformers, kind[0]).from_config(made)
     tree = next(one for one in ast.parse(text).body if isinstance(one, ast.Assign))
     ns.check_device_map(whole, ast.literal_eval(tree.value))
-    TAKEN[family].append("accelerate")
+    TAKEN[family, "accelerate"] = "yes"
 
 
 @pytest.mark.parametrize(("family", "model"), MODELS)
@@ -241,7 +289,7 @@ def test_megatron(family: str, model: str) -> None:
         assert [len(layout.layout[rank][0]) for rank in range(size)] == [
             stage.end - stage.first for stage in solution.stages
         ]
-    TAKEN[family].append("megatron")
+    TAKEN[family, "megatron"] = "yes"
 
 
 @pytest.mark.parametrize(("family", "model"), MODELS)
@@ -269,7 +317,7 @@ def test_deepspeed(family: str, model: str) -> None:
             "PipelineModule": PipelineModule, "specs": [],
         })  # fmt: skip
         assert found == [(stage.first, stage.end) for stage in solution.stages]
-    TAKEN[family].append("deepspeed")
+    TAKEN[family, "deepspeed"] = "yes"
     module = source("deepspeed", "deepspeed/runtime/pipe/module.py")
     assert "self._partition_layers(method=partition_method)" in module
     assert "def _set_bounds(self, start=None, stop=None):" in module
@@ -324,35 +372,196 @@ def test_torchtitan(family: str, model: str) -> None:
         meant = weighted(sample, len(parts))
         meant[0], meant[-1] = meant[0] - sample.chain.outer[0], meant[-1] - sample.chain.outer[1]
         assert counts == meant
-    TAKEN[family].append("torchtitan")
+    TAKEN[family, "torchtitan"] = "yes"
 
 
-def test_llama_cpp() -> None:
-    """Its options are there, and its sources have the rules that are restated."""
+def test_sources_of_llama_cpp() -> None:
+    """Its options are there, with the limits that are restated."""
     options = source("llama_cpp_python", "vendor/llama.cpp/common/arg.cpp")
     for name in OPTIONS:
         assert f'"{name}"' in options, name
-    model = source("llama_cpp_python", "vendor/llama.cpp/src/llama-model.cpp")
-    for rule in (
-        "std::max(n_layer_all + 1 - n_gpu_layers, 0)",
-        "std::min(n_gpu_layers, n_layer_all + 1)",
-        "std::upper_bound(splits.begin(), splits.begin() + n_devices(), "
-        "float(il - i_gpu_start)/act_gpu_layers)",
-        "pimpl->dev_layer.resize(n_layer_all)",
-        "pimpl->dev_output = get_layer_buft_list(n_layer_all)",
-    ):
-        assert rule in model, rule
     devices = source("llama_cpp_python", "vendor/llama.cpp/src/llama.cpp")
     assert re.search(rf"llama_max_devices\(void\) {{\s*return {MOST_DEVICES};", devices)
     limit = source("llama_cpp_python", "vendor/llama.cpp/src/llama-hparams.h")
     assert int(re.search(r"LLAMA_MAX_LAYERS\s+(\d+)", limit)[1]) < ALL_LAYERS  # type: ignore[index]
 
 
-def test_releases() -> None:
-    """What was fetched, what the formats say that they are for, and which splits were taken."""
-    for path in sorted(Path(FOLDER).iterdir()):
-        print(f"fetched {path.name}")
-    for name, tool in TOOLS.items():
-        print(f"{name}: written for {tool.release}")
-    for family, model in MODELS:
-        print(f"{model} ({family}): taken by {', '.join(TAKEN[family]) or 'none'}")
+def empty_model(path: Path, layers: int, predicting: int = 0, experts: int = 0) -> Path:
+    """Write a GGUF file of 32 dimensions and zeros."""
+
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def array(kind: int, values: list[bytes]) -> bytes:
+        return struct.pack("<IIQ", 9, kind, len(values)) + b"".join(values)
+
+    words = ["<unk>", "<s>", "</s>", *(f"<0x{at:02X}>" for at in range(256))]
+    numbers = {
+        "block_count": layers + predicting, "nextn_predict_layers": predicting,
+        "context_length": 128, "embedding_length": 32, "feed_forward_length": 32,
+        "attention.head_count": 1, "expert_count": experts, "expert_used_count": min(1, experts),
+    }  # fmt: skip
+    entries = {f"llama.{name}": struct.pack("<II", 4, one) for name, one in numbers.items()}
+    entries |= {
+        "general.architecture": struct.pack("<I", 8) + text("llama"),
+        "llama.attention.layer_norm_rms_epsilon": struct.pack("<If", 6, 1e-5),
+        "tokenizer.ggml.model": struct.pack("<I", 8) + text("llama"),
+        "tokenizer.ggml.tokens": array(8, list(map(text, words))),
+        "tokenizer.ggml.scores": array(6, [bytes(4)] * len(words)),
+        "tokenizer.ggml.token_type": array(5, [struct.pack("<i", 6)] * len(words)),
+    }
+    shapes = {"token_embd": (32, len(words)), "output_norm": (32,), "output": (32, len(words))}
+    for at in range(layers):
+        inner = dict.fromkeys(("attn_norm", "ffn_norm"), (32,))
+        inner |= {f"attn_{name}": (32, 32) for name in ("q", "k", "v", "output")}
+        several = {f"ffn_{name}_exps": (32, 32, experts) for name in ("up", "gate", "down")}
+        one = {f"ffn_{name}": (32, 32) for name in ("up", "gate", "down")}
+        inner |= {"ffn_gate_inp": (32, experts), **several} if experts else one
+        shapes |= {f"blk.{at}.{name}": shape for name, shape in inner.items()}
+    listed, size = b"", 0
+    for name, shape in shapes.items():
+        listed += text(f"{name}.weight") + struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
+        listed += struct.pack("<IQ", 0, size)
+        size += 4 * math.prod(shape)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes), len(entries))
+    head += b"".join(text(name) + value for name, value in entries.items()) + listed
+    path.write_bytes(head + bytes(-len(head) % 32 + size))
+    return path
+
+
+def free_port() -> int:
+    """Return the number of a port that nobody has."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def remote() -> Iterator[list[str]]:
+    """Start five processes that each are a device."""
+    if not LLAMA:
+        pytest.skip("session `tools` builds llama.cpp's servers")
+    places = [f"127.0.0.1:{free_port()}" for _ in range(5)]
+    command = [f"{LLAMA}/ggml-rpc-server", "-H", "127.0.0.1", "-p"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    started = [subprocess.Popen([*command, one.split(":")[1]], **quiet) for one in places]  # type: ignore[call-overload]
+    for one in places:
+        for attempt in itertools.count():
+            try:
+                socket.create_connection(("127.0.0.1", int(one.split(":")[1]))).close()
+                break
+            except OSError:
+                assert attempt < 100, "a server does not start"
+                time.sleep(0.1)
+    yield places
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def told_by_server(model: Path, remote: list[str], options: list[str]) -> str:
+    """Return what llama.cpp's server logs with devices and options until it is ready, or fails."""
+    command = [f"{LLAMA}/llama-server", "-m", str(model), "-v", "--port", str(free_port())]
+    devices = ["--rpc", ",".join(remote)] if remote else []
+    with subprocess.Popen(
+        [*command, *devices, *options], stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if "listening on" in line:
+                process.kill()
+    return "".join(lines)
+
+
+def placed(told: str) -> list[int]:
+    """Return the device of each layer and of the output, -1 for the host, of the last loading."""
+    found: dict[int, int] = {}
+    for layer, name in re.findall(r"layer +(\d+) assigned to device (\w+)", told):
+        found[int(layer)] = -1 if name == "CPU" else int(name.removeprefix("RPC"))
+    return [found[at] for at in range(len(found))]
+
+
+def options_of_split(text: str) -> list[str]:
+    """Return the options of a line of llama.cpp, without the model."""
+    (line,) = [one for one in text.splitlines() if not one.startswith("#")]
+    return shlex.split(line.split("MODEL.gguf")[1])
+
+
+@pytest.mark.parametrize(("family", "model"), MODELS)
+def test_llama_cpp(family: str, model: str, remote: list[str], tmp_path: Path) -> None:
+    """Its server has each layer, and the output, on the device of its stage."""
+    for sample, solution in splits(model, rules="llama.cpp"):
+        stages, (before, behind) = solution.stages, sample.chain.outer
+        layers = sum(inner_counts(sample, solution))
+        file = empty_model(tmp_path / "model.gguf", layers, sample.chain.origin.predicting)
+        options = options_of_split(write_as("llama.cpp", Launch(sample, solution)))
+        found = placed(told_by_server(file, remote[: len(stages)], options))
+        ranks = [at for at, one in enumerate(stages) for _ in range(one.first, one.end)]
+        meant = ranks[before : before + layers]
+        assert [*found[:layers], found[-1]] == [*meant, ranks[-1]]
+        assert len(found) == layers + sample.chain.origin.predicting + 1
+        assert behind == 1
+    TAKEN[family, "llama.cpp"] = "yes"
+
+
+def test_llama_cpp_with_a_host(remote: list[str], tmp_path: Path) -> None:
+    """Whole layers are on the host, and experts of the first ones."""
+    file = empty_model(tmp_path / "model.gguf", 24, experts=2)
+    given: dict[str, int | str] = {"rules": "llama.cpp", "goal": "latency", "context": 64}
+    sample = instance("gpt-oss-20b", "2x3090,cpu:64GiB", **given)
+    for on_host, first, experts in ((0, 9, 0), (0, 12, 24), (7, 5, 20), (20, 3, 3), (24, 1, 0)):
+        counts = [on_host + 1, first, 25 - on_host - first]
+        if on_host == 0:
+            counts = [0, first + 1, 25 - first]
+        devices = [at for at, count in enumerate(counts) for _ in range(count)]
+        solution = LayerAssignment(frozen(devices), (experts,))
+        text = write_as("llama.cpp", Launch(sample, solution))
+        told = told_by_server(file, remote[:2], options_of_split(text))
+        found = placed(told)
+        assert found == [-1] * on_host + [at - 1 for at in devices if at][bool(on_host == 0) :]
+        moved = re.findall(r"tensor blk\.(\d+)\.ffn_\w+_exps\.weight .*overridden to", told)
+        assert set(map(int, moved)) == set(range(experts))
+
+
+def test_shares_of_llama_cpp(remote: list[str], tmp_path: Path) -> None:
+    """Whatever the shares, layers are where `counts_by_shares` has them."""
+    dice = random.Random(3)
+    for attempt in range(25):
+        layers, size = dice.randrange(1, 60), dice.randrange(2, 6)
+        shares = [dice.choice((1, 2, 3, 7, 0.1, 12.5, 0)) for _ in range(size)]
+        shares[dice.randrange(size)] = 1
+        file = empty_model(tmp_path / f"{attempt}.gguf", layers)
+        split = ",".join(map(str, shares))
+        found = placed(told_by_server(file, remote[:size], ["-ngl", "999", "-ts", split]))
+        counts = [found.count(at) for at in range(size)]
+        assert found == sorted(found)
+        assert counts == counts_by_shares(layers, shares), (layers, shares)
+
+
+def test_refusals_of_llama_cpp(remote: list[str], tmp_path: Path) -> None:
+    """It takes 15 shares and not 16, and no word for a number."""
+    file = empty_model(tmp_path / "model.gguf", 3)
+
+    def told(*options: str) -> str:
+        return told_by_server(file, remote[:1], list(options))
+
+    assert "listening on" in told("-ngl", "999", "-ts", ",".join("1" * (MOST_DEVICES - 1)))
+    refused = told("-ngl", "999", "-ts", ",".join("1" * MOST_DEVICES))
+    assert f"{MOST_DEVICES} devices" in refused
+    assert "listening on" not in refused
+    for option in ("--n-cpu-moe", "-ngl"):
+        assert f"{option}" in told(option, "x")
+        assert "listening on" not in told(option, "x")
+
+
+def test_releases(capsys: pytest.CaptureFixture[str]) -> None:
+    """Print what was fetched, for what the formats are, and which splits were taken."""
+    tools = list(dict.fromkeys(tool for _, tool in TAKEN))
+    rows = [["family", "model", *tools], ["---"] * (2 + len(tools))]
+    rows += [[*one, *(TAKEN.get((one[0], tool), "no") for tool in tools)] for one in MODELS]
+    with capsys.disabled():
+        print(*(f"\nfetched {path.name}" for path in sorted(Path(FOLDER).iterdir())), sep="")
+        print(*(f"{name}: written for {tool.release}" for name, tool in TOOLS.items()), sep="\n")
+        print(*(f"| {' | '.join(row)} |" for row in rows), sep="\n")

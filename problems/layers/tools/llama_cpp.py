@@ -81,7 +81,7 @@ def write_llama(launch: Launch) -> str:
         names += [f"RPC{len(names) - len(used) + at}" for at in range(len(own))]
         servers.append(
             f"# host {number}: devices {other.start} to {other.stop - 1}\n"
-            f"{launch.visible(other, own)} rpc-server -H 0.0.0.0 -p {_PORT}"
+            f"{launch.visible(other, own)} ggml-rpc-server -H 0.0.0.0 -p {_PORT}"
         )
     calls = ",".join(f"HOST{number}:{_PORT}" for number, _, _ in rest)
     main = (
