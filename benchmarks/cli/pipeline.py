@@ -292,10 +292,11 @@ def tune(
     """Find the best partition for this machine by running stages.
 
     MODEL is an ONNX file (needs the extra `onnxruntime`), or a program that `torch.export.save`
-    wrote (`torch`). The partition that is best on given costs runs first: on a processor, operator
-    times that are measured here unless you give others; on a GPU, calibrated costs of the device.
-    What its stages take says what operators take, and the partition that is best on these times
-    runs next, until none is expected to be faster. Transfers are those of the costs.
+    wrote (`torch`). The partition that is best on the costs that you give runs first; or else, for
+    a program on a processor, on operator times that are measured here, for an ONNX file on the
+    costs of one core, and on a GPU on calibrated costs. What its stages take says what operators
+    take, and the partition that is best on these times runs next, until none is expected to be
+    faster. Transfers are those of the costs.
     """
     from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.measuring.operator_times import check_suffix

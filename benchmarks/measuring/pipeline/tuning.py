@@ -57,12 +57,13 @@ MOST_TURNS = 4
 # as the standard error of either.
 BETWEEN_RUNS = 0.05
 
-# Has the links of a machine with a processor alone, and the costs of operators that were not timed.
+# Stages that run on a processor begin with the costs of one of its cores.
 ONE_CORE = "x86-core"
 
-# Runs of the model that time its operators on a processor, where one run varies by some percent;
-# they take less time than a partition's stages do. A stage says only what its operators take
-# together: where all stages have the same mix, as in bert-base, rounds from other costs end early.
+# Runs of a PyTorch program that time its operators on a processor; they take less time than a
+# partition's stages do. A stage says only what its operators take together: where all stages have
+# the same mix, as in bert-base, rounds from other costs end early. onnxruntime's profiler makes
+# small operators twice as long, and brings nothing.
 PROFILE_REPEATS = 10
 
 # Runs the stages of a partition, shape (n,): nanoseconds of each run, for each of the k stages.
@@ -225,15 +226,17 @@ def tune(
     bounded_integer("rounds", rounds, 0, 100)
     positive_number("seconds", seconds, LONGEST_SECONDS)
     path = path_of("net", net, "file")
-    is_measured = device is None and costs is None and not _is_on_gpu(path, torch_device)
+    is_measured = False
     with TemporaryDirectory(prefix="boundmark-") as folder:
-        if is_measured:
-            device, costs = ONE_CORE, _profiled(path, dims, compiled, threads, Path(folder))
+        if device is None and costs is None and not _is_on_gpu(path, torch_device):
+            device = ONE_CORE
+            if is_measured := path.suffix.lower() == ".pt2":
+                costs = _profiled(path, compiled, threads, Path(folder))
         given = {"k": k} if costs is None else {"k": k, "costs": costs}
         choice = choose(load(path, device=device, dims=dims), given, "pipeline", are_texts=False)
         source = choice.named(choice.make(choice.given))
     began_with = f"costs of {source.device}"
-    if is_measured and costs is not None:
+    if is_measured:
         began_with = "operator times measured here"
     instance, graph = source.instance, load(path, device=device, dims=dims).source
     if not isinstance(instance, PipelineInstance) or not isinstance(graph, ComputationGraph):
@@ -412,23 +415,16 @@ def _solved(instance: PipelineInstance, work: IntArray, seconds: float) -> tuple
     return ordered.stages, answer.bound or 0
 
 
-def _profiled(
-    path: Path, dims: Mapping[str, int] | None, is_compiled: bool, threads: int, folder: Path
-) -> str | None:
-    """Return the file of the operators' times here; None where they cannot be timed."""
+def _profiled(path: Path, is_compiled: bool, threads: int, folder: Path) -> str:
+    """Return the file of the times that a program's operators take on this processor."""
     from boundmark.benchmarks.measuring.profiling import profile
 
-    times = folder / "times.json"
-    try:
-        found = profile(
-            path, base=ONE_CORE, dims=dims, compiled=is_compiled, threads=threads,
-            torch_device="cpu" if path.suffix.lower() == ".pt2" else None, repeats=PROFILE_REPEATS,
-        )  # fmt: skip
-        found.save(times)
-    except BoundmarkError:
-        # What the stages need as well, they will refuse with its reason.
-        return None
-    return str(times)
+    found = profile(
+        path, base=ONE_CORE, torch_device="cpu", compiled=is_compiled, threads=threads,
+        repeats=PROFILE_REPEATS,
+    )  # fmt: skip
+    found.save(folder / "times.json")
+    return str(folder / "times.json")
 
 
 def _is_on_gpu(path: Path, torch_device: str | None) -> bool:

@@ -21,6 +21,7 @@ from boundmark.benchmarks.measuring.pipeline.torch_stages import (  # noqa: E402
     measure_stages,
     outputs_of,
 )
+from boundmark.benchmarks.measuring.pipeline.tuning import tune  # noqa: E402
 from boundmark.benchmarks.measuring.torch_compiled import compiled  # noqa: E402
 from boundmark.benchmarks.measuring.torch_execution import Program, runnable  # noqa: E402
 
@@ -207,3 +208,16 @@ def test_without_a_compiler(
     assert done.returncode == 2
     assert "stage 0: torch cannot compile the program" in done.stderr
     assert "expected a C++ compiler" in done.stderr
+
+
+def test_tuning_begins_with_measured_times(tmp_path: Path) -> None:
+    """On a processor, unless other costs are given."""
+    module, inputs = PROGRAMS["cached"]
+    path = tmp_path / "cached.pt2"
+    torch.export.save(torch.export.export(module, inputs), path)
+    options = {"rounds": 0, "seconds": 5, "repeats": 3, "torch_device": "cpu"}
+    found = tune(path, 2, **options)
+    assert found.began_with == "operator times measured here"
+    other = tune(path, 2, device="nvidia-h100", costs="roofline", **options)
+    assert other.began_with == "costs of nvidia-h100"
+    assert sum(found.rounds[0].predicted) != sum(other.rounds[0].predicted)

@@ -133,18 +133,6 @@ def test_close_partitions_run_again(
     assert real[found.best.number] == min(real)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not HAS_RUNTIME, reason="onnxruntime is not installed")
-def test_it_begins_with_measured_times() -> None:
-    """On a processor, unless other costs are given."""
-    found = tune(SQUEEZENET, 2, rounds=0, seconds=5, repeats=3)
-    assert found.began_with == "operator times measured here"
-    other = tune(SQUEEZENET, 2, rounds=0, seconds=5, repeats=3, costs="roofline")
-    assert other.began_with == "costs of nvidia-h100"
-    # An H100 is at least ten times as fast as a core.
-    assert max(found.rounds[0].predicted) > 10 * max(other.rounds[0].predicted)
-
-
 @pytest.mark.parametrize(
     ("runs", "expected"),
     [([], 0.0), ([5], 0.0), ([10, 10, 10], 0.0), ([9, 10, 11, 10], 1.25 * 1.48 * 0.5 / 2 / 10)],
