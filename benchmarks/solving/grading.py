@@ -20,8 +20,6 @@ from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError, StoreError, quoted
 from boundmark.problems.files import LARGEST_FILE, naming, read_bytes
 from boundmark.problems.problem import SOLUTION_FORMAT, Instance, Solution, solution_document
-from boundmark.reports.stored.store import ResultStore
-from boundmark.reports.tables.rows import best_rows
 
 
 @dataclass(frozen=True)
@@ -159,6 +157,9 @@ class StoredBound:
 
 def best_stored_bound(directory: Path, instance: Instance) -> StoredBound | None:
     """Return the best bound on an instance that a results folder has and the checker accepts."""
+    from boundmark.reports.stored.store import ResultStore
+    from boundmark.reports.tables.rows import best_rows
+
     store = ResultStore.open(directory)
     rows = store.results()
     own = rows[rows["instance_sha256"] == instance.sha256]

@@ -11,15 +11,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from boundmark.problems.errors import InvalidInputError, StoreError
 from boundmark.problems.files import naming, read_bytes
 from boundmark.problems.json_documents import canonical_json, json_object, sha256_hex
 from boundmark.reports.stored.durable import write_durably
-from boundmark.reports.stored.store import ResultStore, read_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from boundmark.reports.stored.store import ResultStore
 
 # Packages whose versions decide what methods find: solvers, and what compiles our own code.
 SOLVERS = (
@@ -72,7 +74,7 @@ class RunLabel:
         return {**asdict(self), "solvers": dict(self.solvers)}
 
 
-def run_label(tasks: pd.DataFrame, environments: Mapping[str, Mapping[str, Any]]) -> RunLabel:
+def run_label(tasks: "pd.DataFrame", environments: Mapping[str, Mapping[str, Any]]) -> RunLabel:
     """Return the label of a run."""
     named = [environments[x] for x in _distinct(tasks["environment_sha256"]) if x in environments]
     libraries: dict[str, set[str]] = {}
@@ -99,8 +101,10 @@ def _distinct(values: "pd.Series[Any]") -> tuple[str, ...]:
     return tuple(sorted(map(str, values.dropna().unique())))
 
 
-def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
+def read_environments(store: "ResultStore") -> dict[str, dict[str, Any]]:
     """Return the records of machine and software by hash."""
+    from boundmark.reports.stored.store import read_json
+
     found = {}
     for path in sorted(store.environments.glob("*.json")):
         record = read_json(path)
@@ -111,7 +115,7 @@ def read_environments(store: ResultStore) -> dict[str, dict[str, Any]]:
 
 
 def write_reference_seconds(
-    store: ResultStore, seconds: list[float], replaced: Path | None = None
+    store: "ResultStore", seconds: list[float], replaced: Path | None = None
 ) -> Path:
     """Store the CPU seconds of a process's reference tasks, and return the file."""
     try:
@@ -125,8 +129,10 @@ def write_reference_seconds(
     return path
 
 
-def reference_seconds(store: ResultStore) -> tuple[float, ...]:
+def reference_seconds(store: "ResultStore") -> tuple[float, ...]:
     """Return the CPU seconds of all reference tasks of a folder."""
+    from boundmark.reports.stored.store import read_json
+
     found: list[float] = []
     for path in sorted(store.machine.glob("*.json")):
         found += read_json(path)
@@ -190,7 +196,7 @@ class Notes:
         return earlier[-1] if earlier else None
 
 
-def read_notes(store: ResultStore) -> Notes:
+def read_notes(store: "ResultStore") -> Notes:
     """Return the notes in a folder; none if there is no file."""
     path = store.directory / "notes.json"
     if not path.exists():
@@ -203,7 +209,7 @@ def read_notes(store: ResultStore) -> Notes:
         raise StoreError(str(error)) from error
 
 
-def write_notes(store: ResultStore, notes: Notes) -> None:
+def write_notes(store: "ResultStore", notes: Notes) -> None:
     """Store notes; raises `StoreError` if they cannot be written."""
     document = {
         "format": FORMAT,
