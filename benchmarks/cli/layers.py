@@ -9,7 +9,7 @@ import click
 from boundmark.benchmarks.cli.options import FILE, FOLDER, SECONDS
 
 if TYPE_CHECKING:
-    from boundmark.benchmarks.layers.plan import PlanAnswer
+    from boundmark.benchmarks.plan import PlanAnswer
 
 # No configuration is possible.
 NOTHING_FOUND = 3
@@ -112,7 +112,7 @@ def plan(
     """
     import json
 
-    from boundmark.benchmarks.layers.plan import plan as plan_model
+    from boundmark.benchmarks.plan import plan as plan_model
 
     is_training = given["goal"] == "training"
     if (sequences if is_training else global_batch) is not None:
@@ -144,7 +144,7 @@ def plan(
 def _print_answer(found: "PlanAnswer", top: int, explain: str | None) -> None:
     """Print the best configuration, the table, and where the time goes."""
     from boundmark.benchmarks.cli.terminal import echo
-    from boundmark.benchmarks.layers.plan import start_line, words_of
+    from boundmark.benchmarks.plan import start_line, words_of
 
     question, best = found.question, found.found.best
 
@@ -202,7 +202,7 @@ def _print_rows(found: "PlanAnswer", top: int) -> None:
     from rich.table import Table
 
     from boundmark.benchmarks.cli.terminal import print_table
-    from boundmark.benchmarks.layers.plan import numbers
+    from boundmark.benchmarks.plan import numbers
     from boundmark.reports.text import integer
 
     table = Table(box=None, header_style="bold", pad_edge=False)
@@ -240,7 +240,7 @@ def _print_parts(found: "PlanAnswer", explain: str | None) -> None:
     from rich.table import Table
 
     from boundmark.benchmarks.cli.terminal import print_table
-    from boundmark.benchmarks.layers.plan import words_of
+    from boundmark.benchmarks.plan import words_of
     from boundmark.reports.text import integer, size
 
     row = found.row(explain) if explain else None

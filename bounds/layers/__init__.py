@@ -24,7 +24,7 @@ LAYER_CHOICES = Method(
     name="layer-choices",
     problem="layers",
     kind="exact",
-    summary="How many layers keep a part of themselves on the host: layer-reach for each number.",
+    summary="How many layers are on the host, or which parallelism: layer-reach for each choice.",
     run=Deferred("boundmark.bounds.layers.layer_choices:run"),
     params={"steps": 0},
 )

@@ -12,12 +12,14 @@ from typing import Any
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.layers.instance import NoRoom
-from boundmark.bounds.checker.layers.questions import NEVER, Configuration, Question, floor
+from boundmark.bounds.checker.layers.questions import NEVER, Configuration, floor
+from boundmark.bounds.checker.layers.questions import Question as Space
 from boundmark.bounds.layers.layer_reach import KIND as REACH
 from boundmark.bounds.layers.layer_reach import Search
 from boundmark.problems.certificate import Certificate
 from boundmark.problems.errors import UnsupportedError
-from boundmark.problems.layers import LayerAssignment, LayersInstance
+from boundmark.problems.layers import LayerAssignment, LayersInstance, Question
+from boundmark.problems.layers.parallel import instance_of
 from boundmark.problems.method import Budget, Progress
 
 KIND = "layer-choices/1"
@@ -56,7 +58,7 @@ class Answer:
 
 
 def answer(
-    question: Question,
+    question: Space,
     instance: Callable[[Configuration], LayersInstance],
     most: int,
     budget: Budget,
@@ -153,28 +155,38 @@ def _likely(instance: LayersInstance) -> list[int]:
 
 
 def run(
-    instance: LayersInstance, budget: Budget, seed: int, progress: Progress, *, steps: int = 0
+    instance: LayersInstance | Question,
+    budget: Budget,
+    seed: int,
+    progress: Progress,
+    *,
+    steps: int = 0,
 ) -> None:
-    """Report the best number of split layers, with its assignment, and the certificate."""
-    if instance.chain.split is None:
-        raise UnsupportedError(
-            "no layer may keep a part of itself on the host; the method expects a question."
-        )
+    """Report the best configuration, with its assignment, and the certificate."""
+    likely: list[tuple[int, ...]] = []
+    most = NEVER
+    if isinstance(instance, LayersInstance):
+        if instance.chain.split is None:
+            raise UnsupportedError(
+                "no layer may keep a part of itself on the host; the method expects a question."
+            )
+        most, likely = instance.most() + 1, [(count,) for count in _likely(instance)]
     question = checker.check_instance(instance.to_json())
-    most = instance.most() + 1
+
+    def made(one: Configuration) -> LayersInstance:
+        if isinstance(instance, Question):
+            return instance_of(one)
+        return instance.split_into(one.name[0])
 
     def reported(found: Answer) -> None:
         assert found.best is not None
         progress.solution(found.best)
 
-    found = answer(
-        question, lambda one: instance.split_into(one.name[0]), most, budget, steps, reported,
-        likely=[(count,) for count in _likely(instance)],
-    )  # fmt: skip
+    found = answer(question, made, most, budget, steps, reported, likely=likely)
     if found.bound > 0:
         progress.bound(Certificate.of(instance, KIND, found.bound, found.payload, "layer-choices"))
     if found.best is None and found.bound == most:
         raise UnsupportedError(
-            "no assignment fits into the memory of the devices and the host, whatever number of "
-            "layers is split; the certified bound is above the cost of any assignment."
+            "no assignment fits into the memory, whatever configuration is chosen; the certified "
+            "bound is above the cost of any assignment."
         )

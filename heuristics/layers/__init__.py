@@ -1,4 +1,4 @@
-"""Heuristics for `layers`: the splits that tools make by default; see `defaults`."""
+"""Heuristics for `layers`: the splits that tools make by default, and plans by rules of thumb."""
 
 from boundmark.problems.method import Deferred, Method
 
@@ -88,5 +88,23 @@ METHODS: tuple[Method, ...] = (
         "torchtitan-interleaved",
         "Even counts in all virtual stages, embedding and output as a layer each.",
         "torchtitan_interleaved",
+    ),
+    _default(
+        "plan-vllm",
+        "Of questions of `plan`: tensor parallelism over a host, stages across hosts.",
+        "tensor_then_stages",
+        "plans",
+    ),
+    _default(
+        "plan-megatron",
+        "Of questions of `plan`: tensor parallelism over a host, then as many replicas as fit.",
+        "tensor_then_replicas",
+        "plans",
+    ),
+    _default(
+        "plan-replicas",
+        "Of questions of `plan`: as many replicas as fit, then tensor parallelism.",
+        "replicas_then_tensor",
+        "plans",
     ),
 )

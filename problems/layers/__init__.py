@@ -1,7 +1,8 @@
 """`layers`: a chain of layers cut into stages, for devices that differ and have limited memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from boundmark.problems.arrays import frozen
 from boundmark.problems.computation_graph import ComputationGraph
@@ -37,6 +38,7 @@ from boundmark.problems.layers.model import (
     Operation,
     Workload,
 )
+from boundmark.problems.layers.parallel import PARALLEL, Question
 from boundmark.problems.layers.tools.formats import (
     FORMS,
     NO_RULES,
@@ -47,6 +49,7 @@ from boundmark.problems.layers.tools.formats import (
 )
 from boundmark.problems.parameter import ChoiceParameter, IntegerParameter, TextParameter
 from boundmark.problems.problem import Problem, Row, SolutionTable, TextForms
+from boundmark.problems.stored_instance import numbers_as_names
 
 MEMORY_PERCENT = 90
 
@@ -184,7 +187,28 @@ def _assignment(rows: Sequence[Row], instance: LayersInstance) -> LayerAssignmen
     return LayerAssignment(frozen(list(found.values())))
 
 
-def _renamed(instance: LayersInstance, names: Sequence[str], tick: str) -> LayersInstance:
+def _read(value: Mapping[str, Any]) -> LayersInstance | Question:
+    """Return the instance of a document."""
+    kind = Question if value.get("question") == PARALLEL else LayersInstance
+    return kind.from_json(value)
+
+
+def _names(instance: LayersInstance | Question) -> Sequence[str]:
+    if isinstance(instance, Question):
+        return numbers_as_names(instance.layers)
+    return instance.chain.names
+
+
+def _tick(instance: LayersInstance | Question) -> str:
+    return "ns" if isinstance(instance, Question) else instance.chain.tick
+
+
+def _renamed(
+    instance: LayersInstance | Question, names: Sequence[str], tick: str
+) -> LayersInstance | Question:
+    """Return the instance with other names; those of a question's layers are numbers."""
+    if isinstance(instance, Question):
+        return instance
     return replace(instance, chain=replace(instance.chain, names=tuple(names), tick=tick))
 
 
@@ -194,19 +218,20 @@ TABLE = SolutionTable(
     solution=_assignment,
     rows=lambda solution: enumerate(solution.devices.tolist()),
     value_names=lambda instance: {"device": instance.chain.device_names},
+    says_all=lambda solution: not solution.configuration,
     texts=TextForms(read_text, FORMS, lambda text: {"rules": tool_of(text) or NO_RULES}),
 )
 
 NAMING = Naming(
-    names=lambda instance: instance.chain.names,
+    names=_names,
     rename=_renamed,
-    tick=lambda instance: instance.chain.tick,
+    tick=_tick,
 )
 
 PROBLEM = Problem(
     name="layers",
     description="Cut a chain of layers into stages for devices that differ, within their memory.",
-    sources=(LayerModel, LayerChain, ComputationGraph),
+    sources=(LayerModel, LayerChain, ComputationGraph, Question),
     source_words="a language model's configuration (config.json or GGUF), a table of layers, or a "
     "model",
     adapt=_adapt,
@@ -329,7 +354,7 @@ PROBLEM = Problem(
         ),
     ),
     instance=_instance,
-    instance_from_json=LayersInstance.from_json,
+    instance_from_json=_read,
     solution_from_json=LayerAssignment.from_json,
     immediate={
         "layer-reach": {"steps": 400_000},
@@ -351,6 +376,7 @@ __all__ = [
     "LayerModel",
     "LayersInstance",
     "Operation",
+    "Question",
     "Stage",
     "StageLoad",
     "Workload",

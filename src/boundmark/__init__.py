@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from boundmark.benchmarks.api import evaluate, methods, solve
     from boundmark.benchmarks.function_benchmark import benchmark
-    from boundmark.benchmarks.layers.plan import PlanAnswer, plan
     from boundmark.benchmarks.measuring.operator_times import Profile
     from boundmark.benchmarks.measuring.pipeline.tuning import Tuning, tune
     from boundmark.benchmarks.measuring.profiling import profile
     from boundmark.benchmarks.model_answer import BoundCertificate, ModelAnswer
+    from boundmark.benchmarks.plan import PlanAnswer, plan
     from boundmark.benchmarks.results import Results, results, run
     from boundmark.benchmarks.solving.model import Model, load
     from boundmark.problems.errors import BoundmarkError as Error
@@ -59,7 +59,7 @@ _HOMES = {
     "Method": "problems.method:Method",
     "Model": "benchmarks.solving.model:Model",
     "ModelAnswer": "benchmarks.model_answer:ModelAnswer",
-    "PlanAnswer": "benchmarks.layers.plan:PlanAnswer",
+    "PlanAnswer": "benchmarks.plan:PlanAnswer",
     "Profile": "benchmarks.measuring.operator_times:Profile",
     "Results": "benchmarks.results:Results",
     "Tuning": "benchmarks.measuring.pipeline.tuning:Tuning",
@@ -67,7 +67,7 @@ _HOMES = {
     "evaluate": "benchmarks.api:evaluate",
     "load": "benchmarks.solving.model:load",
     "methods": "benchmarks.api:methods",
-    "plan": "benchmarks.layers.plan:plan",
+    "plan": "benchmarks.plan:plan",
     "plots": "reports.frame_plots:",
     "profile": "benchmarks.measuring.profiling:profile",
     "results": "benchmarks.results:results",

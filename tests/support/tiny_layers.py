@@ -4,13 +4,14 @@ import random
 from dataclasses import replace
 
 import brute_force_layers
+import brute_force_parallel
 from brute_force import KINDS_OF_COSTS
 from brute_force_layers import optimum, rounds
 from hypothesis import assume
 from hypothesis import strategies as st
 from large_numbers import multiplied
 
-from boundmark.problems.layers import LayerChain, LayersInstance
+from boundmark.problems.layers import LayerChain, LayersInstance, Question
 from boundmark.problems.layers.instance import GOALS, ORDERS
 
 # Three kinds of devices, the fastest with little memory, and tensors that differ.
@@ -50,9 +51,9 @@ VIRTUAL = replace(
 SILENT = replace(VIRTUAL, chain=replace(VIRTUAL.chain, transfer=[[0] * 5]))
 
 
-def tiny() -> list[tuple[LayersInstance, int]]:
+def tiny() -> list[tuple[LayersInstance | Question, int]]:
     """Return instances and their optimum, by trying all assignments; some have virtual stages."""
-    found = []
+    found = [one for seed in range(100) if (one := _question(seed))]
     for seed in range(150):
         sample = brute_force_layers.drawn(
             random.Random(seed), GOALS[seed % 4], ORDERS[seed // 4 % 2]
@@ -80,6 +81,15 @@ def tiny() -> list[tuple[LayersInstance, int]]:
     return found
 
 
+def _question(seed: int) -> tuple[Question, int] | None:
+    """Return a question about parallelism whose costs are those of its instances, if it is one."""
+    table = brute_force_parallel.drawn(random.Random(seed))
+    if table["goal"] != "decode" or not table["sequences"] or table["limit"]:
+        return None
+    best = min(brute_force_parallel.least_costs(table).values(), default=float("inf"))
+    return None if best == float("inf") else (Question(table), int(best))
+
+
 @st.composite
 def random_instances(draw: st.DrawFn) -> LayersInstance:
     """Return random instances for `optimum`, some with equal layers or many without time."""
@@ -95,8 +105,13 @@ def random_instances(draw: st.DrawFn) -> LayersInstance:
     return sample
 
 
-def scaled(sample: LayersInstance, best: int, factor: int) -> tuple[LayersInstance, int]:
+def scaled(
+    sample: LayersInstance | Question, best: int, factor: int
+) -> tuple[LayersInstance | Question, int]:
     """Return an instance with all ticks multiplied, and its optimum."""
+    if isinstance(sample, Question):
+        forms = [multiplied(one, ("time", "transfer"), factor) for one in sample.table["forms"]]
+        return Question.from_json({**sample.to_json(), "forms": forms}), best * factor
     names = ("time", "transfer", *(("split_time",) if sample.chain.split else ()))
     document = multiplied(sample.to_json(), names, factor)
     return LayersInstance.from_json(document), best * factor

@@ -13,7 +13,8 @@ from boundmark.benchmarks.solving.answer import GIVEN, Answer
 from boundmark.benchmarks.solving.grading import checked_document
 from boundmark.benchmarks.solving.presentation import Loss, Presentation
 from boundmark.datasets.layers import language_models
-from boundmark.problems.layers import LayerAssignment, LayersInstance, StageLoad
+from boundmark.problems.errors import InvalidInputError
+from boundmark.problems.layers import LayerAssignment, LayersInstance, Question, StageLoad
 from boundmark.problems.layers.arranging import in_order
 from boundmark.problems.layers.flights import held
 from boundmark.problems.layers.model import DECODE, PREFILL
@@ -26,14 +27,15 @@ from boundmark.reports.true_costs import Hardware, layer_accuracy
 
 def objective_name(answer: Answer) -> str:
     """Return the objective's name."""
-    return _instance(answer).goal
+    instance = answer.source.instance
+    return instance.table["goal"] if isinstance(instance, Question) else _instance(answer).goal
 
 
 def facts(answer: Answer) -> dict[str, Any]:
     """Return each device's layers, time and memory, the model's size, and what a user gets."""
     if answer.solution is None:
         return {"stages": None}
-    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)
+    instance, solution = _instance(answer), _solution(answer)
     chain, origin = instance.chain, instance.chain.origin
     loads, runs = instance.stage_loads(solution), solution.stages
     stages = [
@@ -60,6 +62,7 @@ def facts(answer: Answer) -> dict[str, Any]:
         "sequences_in_flight": _sequences(instance, solution)[0],
         "sequences_that_fit": _sequences(instance, solution)[1],
         **({} if chain.split is None else {"split": _split(instance, solution)}),
+        **_configuration(answer),
     }
 
 
@@ -73,9 +76,18 @@ def _split(instance: LayersInstance, solution: LayerAssignment) -> dict[str, int
     return {"layers": count, "most": split.most, "bytes": taken, "room": split.room}
 
 
+def _configuration(answer: Answer) -> dict[str, dict[str, int]]:
+    """Return what a solution of a question of `plan` has chosen, if it is one."""
+    if not isinstance(answer.source.instance, Question) or answer.solution is None:
+        return {}
+    return {"configuration": dict(zip("tdembr", answer.solution["configuration"], strict=True))}
+
+
 def print_solution(answer: Answer) -> None:
     """Print a line for each device."""
     if answer.solution is None:
+        if isinstance(answer.source.instance, Question):
+            return
         if (answer.certified_bound or 0) > _instance(answer).most():
             click.echo("No assignment fits into the memory of the devices (certified).")
         return
@@ -98,9 +110,12 @@ def print_solution(answer: Answer) -> None:
 
 def remarks(answer: Answer) -> list[tuple[str, str]]:
     """Return what people check by eye: tokens a second, sequences, and the model's size."""
-    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution or {})
+    instance, solution = _instance(answer), _solution(answer)
     origin, loads = instance.chain.origin, instance.stage_loads(solution)
     found = _speed(instance, loads)
+    for chosen in _configuration(answer).values():
+        words = ", ".join(f"{name} = {number}" for name, number in chosen.items())
+        found.append(("configuration", f"{words}; the stages are those of a replica"))
     if instance.chain.split is not None:
         split = _split(instance, solution)
         found.append(
@@ -190,7 +205,7 @@ def losses(answer: Answer) -> list[Loss]:
     """Return the parts of the cost: of the slowest stage, or of all stages."""
     if answer.solution is None:
         return []
-    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)
+    instance, solution = _instance(answer), _solution(answer)
     loads = instance.stage_loads(solution)
     slowest = max(range(len(loads)), key=lambda at: loads[at].total)
     name = instance.chain.device_names[solution.stages[slowest].device]
@@ -214,8 +229,13 @@ def losses(answer: Answer) -> list[Loss]:
 
 def as_tool(answer: Answer, tool: str, model: str, hosts: str) -> str:
     """Return what starts the assignment in a tool; raises as `write_as` does."""
-    solution = LayerAssignment.from_json(answer.solution or {})
+    solution = _solution(answer)
     source = answer.source
+    if isinstance(source.instance, Question):
+        raise InvalidInputError(
+            "what starts a configuration depends on the hosts, which a question does not name; "
+            "expected `boundmark plan`, which prints it."
+        )
     if source.dataset == language_models.DATASET.name:
         model = str(language_models.published()[source.member]["source"])
     elif Path(model).name == "config.json":
@@ -227,7 +247,9 @@ def arranged(answer: Answer, use_fewer: bool) -> Answer:
     """Return the answer with stages in the order of devices, and on all of them if that is free."""
     if answer.solution is None or answer.method == GIVEN:
         return answer
-    instance, solution = _instance(answer), LayerAssignment.from_json(answer.solution)
+    if isinstance(answer.source.instance, Question):
+        return answer
+    instance, solution = _instance(answer), _solution(answer)
     found = in_order(instance, solution, use_fewer)
     if found.devices.tolist() != solution.devices.tolist():
         answer = replace(answer, solution=checked_document(instance, found))
@@ -247,13 +269,25 @@ def arranged(answer: Answer, use_fewer: bool) -> Answer:
 
 
 def _instance(answer: Answer) -> LayersInstance:
+    """Return the instance, or that of the configuration which a solution of a question has."""
     instance = answer.source.instance
+    if isinstance(instance, Question):
+        return instance.chosen(LayerAssignment.from_json(answer.solution or {}))
     assert isinstance(instance, LayersInstance)
     return instance
 
 
+def _solution(answer: Answer) -> LayerAssignment:
+    """Return the solution for that instance."""
+    found = LayerAssignment.from_json(answer.solution or {})
+    is_question = isinstance(answer.source.instance, Question)
+    return LayerAssignment(found.devices) if is_question else found
+
+
 def cost_accuracy(answer: Answer) -> str:
     """Return what the roofline of layers has been off by in the phase."""
+    if isinstance(answer.source.instance, Question):
+        return ""
     chain = _instance(answer).chain
     if "roofline" not in chain.origin.costs:
         return ""

@@ -8,14 +8,15 @@ from brute_force_parallel import Table, drawn, least_costs
 from mutation import mutated
 
 from boundmark.bounds import checker
-from boundmark.bounds.layers.parallel import LIMIT, MEMORY, NEVER, Found, Question, Wish, answer
+from boundmark.bounds.layers.parallel import LIMIT, MEMORY, NEVER, Found, answer
 from boundmark.problems.layers.fleet import read_hosts
+from boundmark.problems.layers.parallel import Asked, Wish
 from boundmark.problems.method import Budget
 
 
-def question(table: Table) -> Question:
+def question(table: Table) -> Asked:
     """Return the question of a table; what it was made of does not matter."""
-    return Question(Wish(), read_hosts("1xH100"), table, {}, (0, 0))
+    return Asked(table, Wish(), read_hosts("1xH100"), {}, (0, 0))
 
 
 def answered(table: Table, wanted: int = 3) -> Found:
@@ -31,7 +32,7 @@ def check(seed: int) -> int:
     if not costs:
         return 0
     found = answered(table, wanted)
-    document, best = found.question.document, min(costs.values())
+    document, best = found.question.to_json(), min(costs.values())
     assert {row.name for row in found.rows} == set(costs)
     assert found.bound == (NEVER if best == float("inf") else best)
     for row in found.rows:
@@ -82,12 +83,12 @@ def test_a_table_without_the_best_configuration_is_another_question() -> None:
     assert part.bound > whole.bound
     for forged in (part.certificate, {**whole.certificate, "payload": part.certificate["payload"]}):
         with pytest.raises(checker.Rejected):
-            checker.check_certificate(whole.question.document, {**forged, "bound": part.bound})
+            checker.check_certificate(whole.question.to_json(), {**forged, "bound": part.bound})
     assert whole.solution is not None
     for name in ([9, 9, 9, 9, 9, 9], [1]):
         with pytest.raises(checker.Rejected, match="is none of the question"):
             checker.check_solution(
-                whole.question.document, {**whole.solution, "configuration": name}
+                whole.question.to_json(), {**whole.solution, "configuration": name}
             )
 
 
@@ -109,7 +110,7 @@ def test_forged_documents() -> None:
             else:
                 name = dice.choice(sorted(table))
                 forged = {**table, name: mutated(table[name], dice, [0, 1, 2, []])}
-            document = question(forged).document
+            document = question(forged).to_json()
             certificate = {**certificate, "instance_sha256": question(forged).sha256}
             try:
                 proven = checker.check_certificate(document, certificate)
@@ -158,9 +159,9 @@ def test_malformed_tables(changed: dict[str, Any], expected: str) -> None:
     table = {**table, "hosts": [[0, 2]], "room": table["room"][:1], "inside": table["inside"][:1]}
     table["between"] = [table["between"][0][:1]]
     table["forms"] = [{**one, "time": one["time"][:1]} for one in table["forms"]]
-    checker.check_instance(question(table).document)
+    checker.check_instance(question(table).to_json())
     with pytest.raises(checker.Rejected, match=expected):
-        checker.check_instance(question({**table, **changed}).document)
+        checker.check_instance(question({**table, **changed}).to_json())
 
 
 def test_a_form_that_is_missing_or_twice() -> None:
@@ -168,7 +169,7 @@ def test_a_form_that_is_missing_or_twice() -> None:
     table = drawn(random.Random(3))
     twice = {**table, "forms": [*table["forms"], table["forms"][0]]}
     with pytest.raises(checker.Rejected, match="the instance has two forms for 1, 1, 1, 1, 0, "):
-        checker.check_instance(question(twice).document)
+        checker.check_instance(question(twice).to_json())
     missing = question({**table, "forms": table["forms"][-1:]})
     with pytest.raises(checker.Rejected, match="the instance has no form for 1, 1, 1, "):
-        list(checker.check_instance(missing.document).configurations())
+        list(checker.check_instance(missing.to_json()).configurations())

@@ -11,7 +11,7 @@ import pytest
 from command_line import Boundmark
 from recording import record
 
-from boundmark.benchmarks.layers.plan import PlanAnswer, plan
+from boundmark.benchmarks.plan import PlanAnswer, plan
 from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError, InvalidInputError

@@ -18,11 +18,8 @@ from boundmark.bounds.layers.parallel import (
     Found,
     Part,
     Point,
-    Question,
     Row,
-    Wish,
     answer,
-    ask,
     front,
     parts,
 )
@@ -32,6 +29,7 @@ from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.layers import LayerModel
 from boundmark.problems.layers.fleet import read_hosts
 from boundmark.problems.layers.model import DECODE, TRAINING
+from boundmark.problems.layers.parallel import Asked, Wish, ask
 from boundmark.problems.method import Budget
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text import size
@@ -70,7 +68,7 @@ class PlanAnswer:
     found: Found
 
     @property
-    def question(self) -> Question:
+    def question(self) -> Asked:
         """What was asked, with the costs of all configurations."""
         return self.found.question
 
@@ -208,8 +206,8 @@ class PlanAnswer:
         """
         try:
             if self.found.solution is not None:
-                checker.check_solution(self.question.document, self.found.solution)
-            return checker.check_certificate(self.question.document, self.found.certificate)
+                checker.check_solution(self.question.to_json(), self.found.solution)
+            return checker.check_certificate(self.question.to_json(), self.found.certificate)
         except checker.Rejected as error:
             raise InvalidInputError(f"the checker rejects the answer: {error}.") from error
 
@@ -222,7 +220,7 @@ class PlanAnswer:
         place = path_of("folder", folder)
         place.mkdir(parents=True, exist_ok=True)
         documents = {
-            "question": self.question.document,
+            "question": self.question.to_json(),
             "certificate": self.found.certificate,
             "solution": self.found.solution,
         }
@@ -393,7 +391,7 @@ def numbers(row: Row) -> dict[str, int]:
     return {"t": t, "p": p, "d": d, "e": e * t if e > 1 else 1, "m": m, "b": b, "r": r}
 
 
-def words_of(question: Question, row: Row) -> str:
+def words_of(question: Asked, row: Row) -> str:
     """Return a configuration in words."""
     one = numbers(row)
     found = f"TP {one['t']}" + (f" x PP {one['p']}" if one["p"] else "") + f" x DP {one['d']}"
@@ -403,7 +401,7 @@ def words_of(question: Question, row: Row) -> str:
     return found + ", full recomputation" * one["r"]
 
 
-def start_line(model: str, question: Question, row: Row) -> str:
+def start_line(model: str, question: Asked, row: Row) -> str:
     """Return what starts a configuration: vLLM, or SGLang if experts are on some of the devices.
 
     In training, it is options of Megatron-LM.

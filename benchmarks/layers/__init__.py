@@ -1,1 +1,0 @@
-"""What `layers` has beside `solve`: the search for the best parallelism."""
