@@ -19,6 +19,9 @@ from boundmark.benchmarks.library import Entry, Library
 from boundmark.problems.catalog import problems
 from boundmark.reports.text import MISSING, count, gap_percent, integer
 
+# With more parameters than this, cost, size and data set are among a row's details.
+PARAMETERS = 4
+
 DOCS = Path(__file__).resolve().parent
 LIBRARY = DOCS.parent / "library"
 PAGES = "generated/library"
@@ -118,8 +121,8 @@ def table(entries: Sequence[Entry]) -> str:
     }
     heads = [
         ("instance", ""), ("gap (%)", "n g"), ("status", ""), ("bound", "n"), ("download", ""),
-        *((name.replace("_", " "), "n" * numbers[name]) for name in names), ("cost", "n"),
-        ("nodes", "n"), ("data set", ""),
+        *((name.replace("_", " "), "n" * numbers[name]) for name in names),
+        *([] if len(names) > PARAMETERS else [("cost", "n"), ("nodes", "n"), ("data set", "")]),
     ]  # fmt: skip
     lines = [
         '<div><form class="filter" hidden><label>rows with the words '
@@ -146,6 +149,10 @@ def _row(entry: Entry, given: Sequence[str], heads: Sequence[tuple[str, str]]) -
         ("bound", entry.bound_method, entry.bound_date),
     ):
         facts += [f"{what} by {method}, {day}"] if method else []
+    size = [_number(entry.objective), integer(entry.nodes), entry.dataset]
+    if len(given) > PARAMETERS:
+        facts += [f"cost {size[0]}", f"{size[1]} nodes", f"of {size[2]}"]
+        size = []
     first, *others = map(escape, facts)
     name = (
         f"<details><summary>{escape(entry.instance + on)}</summary><code>{first}</code><br>"
@@ -153,8 +160,7 @@ def _row(entry: Entry, given: Sequence[str], heads: Sequence[tuple[str, str]]) -
     )
     cells = [
         escape(gap_percent(entry.gap)), "proven" if entry.is_optimal else "open",
-        _number(entry.bound), link, *map(escape, given), _number(entry.objective),
-        integer(entry.nodes), escape(entry.dataset),
+        _number(entry.bound), link, *map(escape, given), *map(escape, size),
     ]  # fmt: skip
     shown = (
         f'<td class="{kind}">{cell}</td>' for cell, (_, kind) in zip(cells, heads[1:], strict=True)

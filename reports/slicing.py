@@ -305,10 +305,10 @@ def load_table(latency: pd.DataFrame, store: ResultStore) -> pd.DataFrame:
 
 
 def plan_loads(instance: SlicingInstance, plan: SlicingPlan) -> list[dict[str, int]]:
-    """Return `place`, from 1 up, and the loads of each device, as in `load_table`."""
+    """Return `place`, from 0 up, and the loads of each device, as in `load_table`."""
     loads = device_loads(instance, plan)
     return [
-        {"place": place + 1, **{name: values[place] for name, values in loads.items()}}
+        {"place": place, **{name: values[place] for name, values in loads.items()}}
         for place in range(len(loads["computing"]))
     ]
 

@@ -2,9 +2,11 @@
 
 A page has three sorts of generated text. A part stands between `<!-- name -->` and `<!-- end of
 name -->`: a table, mostly one of a report's section. A sentence is known by its words, and its
-numbers are made anew. A part whose name is a command, `boundmark ...`, is what this prints:
-`python docs/tables/page.py outputs` runs all of them. Everything else is written by hand; tables
-there name the commit they are of.
+numbers are made anew. A part whose name is a command, `boundmark ...` or `python ...`, is what this
+prints: `python docs/tables/page.py outputs` runs those of all pages, or of pages that are named, in
+a folder with the page's files: blocks whose first line has a name behind the language. Everything
+else is written by hand; tables there name the commit they are of. `page.py list` prints all
+parts and sentences, with the script of each.
 
 `python docs/tables/page.py save NAME RESULTS...` keeps rows of results folders as
 `docs/tables/NAME.csv`, in place of those of the same suites, and prints what ran, for the page;
@@ -17,7 +19,6 @@ import hashlib
 import importlib
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,23 +106,42 @@ def _with_sentence(page: str, sentence: str, path: Path) -> str:
     return page
 
 
-COMMAND = re.compile(r"^<!-- (boundmark .*) -->$", re.MULTILINE)
+COMMAND = re.compile(r"^<!-- ((?:boundmark|python) .*) -->$", re.MULTILINE)
+
+# These need PyTorch.
+MEASURED = re.compile(r"boundmark (?:measure|profile) ")
+
+# A block that a page gives as a file.
+FILE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # How lines begin that differ from run to run, or only say what was solved.
-NOT_QUOTED = ("seconds ", "instance ")
+NOT_QUOTED = ("seconds ", "instance ", "compiling ")
 
 
-def output_of(command: str) -> str:
-    """Return a command and what it prints, as the page shows it."""
-    _, *options = shlex.split(command)
-    program = Path(sys.executable).with_name("boundmark")
+def outputs_of(page: str) -> dict[str, str]:
+    """Return the commands of a page, each with what it prints, as the page shows it.
+
+    They run one after the other in a folder with the page's files.
+    """
+    programs = Path(sys.executable).parent
+    variables = {
+        **os.environ, "COLUMNS": "80", "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"
+    }  # fmt: skip
+    made = {}
     with TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [program, *options], cwd=folder, env={**os.environ, "COLUMNS": "80"},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    lines = [line for line in done.stdout.splitlines() if not line.startswith(NOT_QUOTED)]
-    return "\n".join(["```text", f"$ {command}", *map(str.rstrip, lines), "```"])
+        (Path(folder) / "docs").symlink_to(DOCS)
+        for name, text in FILE.findall(page):
+            (Path(folder) / name).write_text(text)
+        for command in COMMAND.findall(page):
+            done = subprocess.run(
+                ["bash", "-o", "pipefail", "-c", command], cwd=folder, env=variables,
+                capture_output=True, text=True,
+            )  # fmt: skip
+            if done.returncode not in (0, 1 if "--max-gap" in command else 0):
+                raise InvalidInputError(f"{command}: {done.stderr.strip()}")
+            lines = [one for one in done.stdout.splitlines() if not one.startswith(NOT_QUOTED)]
+            made[command] = "\n".join(["```text", f"$ {command}", *map(str.rstrip, lines), "```"])
+    return made
 
 
 def word(number: int) -> str:
@@ -274,19 +294,43 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
+def run_outputs(names: Sequence[str]) -> None:
+    """Run the commands that pages quote; a page with one that fails stays, and is named."""
+    failed = False
+    for path in [Path(name).resolve() for name in names] or pages():
+        text = path.read_text()
+        try:
+            path.write_text(filled(text, Filling(outputs_of(text)), path))
+        except InvalidInputError as error:
+            print(f"{path.relative_to(ROOT)}: {error}", file=sys.stderr)
+            failed = True
+    sys.exit(failed)
+
+
+def print_list() -> None:
+    """Print what is filled into pages: the page, the script, and the part or sentence."""
+    for script in MODULES:
+        for name, make in importlib.import_module(script).PAGES.items():
+            parts, sentences = make()
+            for text in (*parts, *(f'"{one}"' for one in sentences)):
+                print(f"{name}\tdocs/tables/{script}.py\t{text}")
+    for path in pages():
+        for command in COMMAND.findall(path.read_text()):
+            print(f"{path.relative_to(ROOT)}\tdocs/tables/page.py outputs\t{command}")
+
+
 def main() -> None:
-    """Fill all pages, compare them, run the commands that they quote, or keep rows."""
+    """Fill all pages, compare or list them, run the commands that they quote, or keep rows."""
     if sys.argv[1:2] == ["save"]:
         save(sys.argv[2], sys.argv[3:])
         return
     if sys.argv[1:2] == ["keep"]:
         keep(*sys.argv[2:])
         return
-    if sys.argv[1:] == ["outputs"]:
-        for path in pages():
-            text = path.read_text()
-            made = {command: output_of(command) for command in COMMAND.findall(text)}
-            path.write_text(filled(text, Filling(made), path))
+    if sys.argv[1:2] == ["outputs"]:
+        run_outputs(sys.argv[2:])
+    if sys.argv[1:] == ["list"]:
+        print_list()
         return
     old = []
     for name, make in fillings():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from boundmark.benchmarks.cli.group import main
 from boundmark.benchmarks.running.suite_file import part_names, suite_names
@@ -160,3 +161,22 @@ def test_methods_are_on_the_page_of_their_problem(method: Method) -> None:
     """Each registered method is named there, so that readers find what it does and guarantees."""
     page = ROOT / f"docs/problems/{method.problem}.md"
     assert f"`{method.name}`" in page.read_text()
+
+
+def on_one_line(text: str) -> str:
+    """Return Python or a command without white space and commas before a bracket."""
+    return re.sub(r",(?=[}\])])", "", re.sub(r"\s+", "", text))
+
+
+def test_splits_of_the_readme_are_what_solve_prints() -> None:
+    """Each row of its table of `--as`: what stands between two dots is in the output."""
+    readme = (ROOT / "README.md").read_text()
+    (command,) = re.findall(r"<!-- boundmark (solve language-models/.*) -->\n\n```", readme)
+    rows = re.findall(r"^\| `--as (\S+)` \| (.*) \|$", readme, re.MULTILINE)
+    assert len(rows) > 4
+    for tool, cell in rows:
+        shown = CliRunner().invoke(main, [*command.split(), "--as", tool])
+        assert shown.exit_code == 0, shown.output
+        for code in re.findall(r"`([^`]+)`", cell.replace("\\|", "|")):
+            pieces = map(on_one_line, re.split(r",? ?\.\.,? ?", code))
+            assert [piece for piece in pieces if piece not in on_one_line(shown.output)] == []
