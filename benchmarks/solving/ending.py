@@ -144,8 +144,9 @@ def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock |
     Yields a function that takes the clock when its time begins, and None when it stands still:
     until then, there is no end. Any thread may call it.
 
-    A second Ctrl-C raises `KeyboardInterrupt`, and the end of the time `TimeIsUpError`, which
-    after a Ctrl-C comes within the patience. Does nothing in other threads than the main one,
+    A second Ctrl-C raises `KeyboardInterrupt`, as does the first while the clock stands still and
+    kernels compile; and the end of the time `TimeIsUpError`, which after a Ctrl-C comes within the
+    patience. Does nothing in other threads than the main one,
     where signals arrive.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -153,11 +154,13 @@ def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock |
         return
     stopped: list[str] = []
     end_at = math.inf
+    is_compiling = False
 
     def begin(clock: WallClock | None) -> None:
-        nonlocal end_at
+        nonlocal end_at, is_compiling
         if stopped:
             return
+        is_compiling = clock is None
         end_at = clock.end_at if clock else math.inf
         signal.setitimer(signal.ITIMER_REAL, _until(clock.kill_at) if clock else 0.0)
 
@@ -168,9 +171,11 @@ def ending_gently(stop: Callable[[str], None]) -> Iterator[Callable[[WallClock |
 
     def on_interrupt(number: int, frame: FrameType | None) -> None:
         is_term = number == signal.SIGTERM
-        if any(why in INTERRUPTIONS for why in stopped):
+        is_first = not any(why in INTERRUPTIONS for why in stopped)
+        if is_first:
+            end(TERMINATION if is_term else INTERRUPT)
+        if is_compiling or not is_first:
             raise Terminated if is_term else KeyboardInterrupt
-        end(TERMINATION if is_term else INTERRUPT)
         moment = min(end_at, time.monotonic() + PATIENCE_SECONDS)
         signal.setitimer(signal.ITIMER_REAL, _until(moment))
 

@@ -1,10 +1,16 @@
 """The time of a search: what is kept for checks, what methods get, and when all ends."""
 
+import signal
 import time
 
 import pytest
 
-from boundmark.benchmarks.solving.ending import GRACE_SECONDS, WallClock
+from boundmark.benchmarks.solving.ending import (
+    GRACE_SECONDS,
+    INTERRUPT,
+    WallClock,
+    ending_gently,
+)
 
 
 @pytest.mark.parametrize("seconds", [0.1, 1.0, 6.0, 60.0, 3600.0])
@@ -32,3 +38,20 @@ def test_a_clock_begins_anew_with_all_its_time() -> None:
     assert clock.begun_anew().started >= before
     assert clock.begun_anew(2.0).spent() >= 2.0
     assert clock.begun_anew().seconds == clock.seconds
+
+
+def test_ctrl_c_while_kernels_compile_ends_at_once() -> None:
+    """Then nothing runs that could still report; once methods run, the first one only asks."""
+    told: list[str] = []
+    with ending_gently(told.append) as begin:
+        begin(None)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    with ending_gently(told.append) as begin:
+        begin(None)
+        begin(WallClock(60.0))
+        signal.raise_signal(signal.SIGINT)
+        assert told == [INTERRUPT, INTERRUPT]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert len(told) == 2
