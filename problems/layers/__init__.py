@@ -15,7 +15,7 @@ from boundmark.problems.layers.costs import MEASURED, ROOFLINE, chain_of, cost_w
 from boundmark.problems.layers.fleet import EXPECTED, read_fleet
 from boundmark.problems.layers.flights import EXPECTED as EXPECTED_IN_FLIGHT
 from boundmark.problems.layers.flights import INTERLEAVED, ONE_F_ONE_B, STAGES, read_in_flight
-from boundmark.problems.layers.host import check_goal, unused, with_host
+from boundmark.problems.layers.host import check_goal, is_of_hosts, unused, with_host
 from boundmark.problems.layers.instance import (
     GOALS,
     LATENCY,
@@ -119,6 +119,9 @@ def _instance(
         for kind in dict.fromkeys(fleet.kinds):
             taken += substitutes(kind, source.dtype)
     words = cost_words(fleet, costs, source, host) + (f", read as {family}" if family else "")
+    if rules != NO_RULES and TOOLS[rules].is_input_on_host and is_of_hosts(fleet):
+        # A host that is all there is does read the input, so that rules only seem to save.
+        words += ", the input layer left out"
     if host is not None and measured:
         raise InvalidInputError(
             "measured is given, and a host is among the devices; expected none of the two, since "

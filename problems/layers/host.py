@@ -118,10 +118,14 @@ def check_goal(host: Host | None, goal: str) -> None:
         )
 
 
+def is_of_hosts(fleet: Fleet) -> bool:
+    """Whether all devices are hosts."""
+    return all(kind.is_computer for kind in fleet.kinds)
+
+
 def unused(fleet: Fleet, tool: str) -> tuple[str, ...]:
     """Return a note if a host is among devices and is one like others."""
-    found = [kind.is_computer for kind in fleet.kinds]
-    if tool in WAYS or not any(found) or all(found):
+    if tool in WAYS or is_of_hosts(fleet) or not any(kind.is_computer for kind in fleet.kinds):
         return ()
     return (
         "the host is a device like others, with layers of its own; --rules llama.cpp, vllm or "

@@ -83,6 +83,15 @@ def test_what_rules_cost(tool: str, options: tuple[str, ...], expected: str) -> 
     assert re.search(expected, done.stderr.strip()), done.stderr
 
 
+def test_rules_do_not_save_what_only_the_tool_leaves_out() -> None:
+    """Two hosts and no card: llama.cpp's input layer is not counted, and nothing is compared."""
+    arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "cpu:64GiB,cpu:64GiB")
+    code, text = boundmark(*arguments, "--rules", "llama.cpp", "--quiet")
+    assert code == 0
+    assert "the input layer left out" in " ".join(text.split())
+    assert "rules " not in text.replace("rules=", "")
+
+
 def test_what_rules_cost_is_in_the_answer() -> None:
     """A line of its own, and the other answer as an object; the label names the rules."""
     arguments = ("solve", "language-models/gpt-2", *OPTIONS, "--devices", "5xT4", "--rules", "vllm")
