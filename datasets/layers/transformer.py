@@ -36,6 +36,7 @@ from boundmark.datasets.layers.blocks import (
     Outer,
     Recurrence,
 )
+from boundmark.datasets.layers.families import ALIASES, FAMILIES
 from boundmark.datasets.layers.kernel_tables import with_measured_seconds
 from boundmark.problems.errors import InvalidInputError
 from boundmark.problems.layers import LayerFacts, LayerModel, Operation, Workload
@@ -54,6 +55,9 @@ CACHE_BITS = 16
 
 # Tokens of a sequence if nobody says.
 USUAL_CONTEXT = 4096
+
+# Recurrences in megatron/core/models/hybrid/hybrid_layer_allocation.py.
+_LETTERS = {"mamba": "M", "mamba2": "M", "delta": "G"}
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,14 @@ class Transformer(LayerModel):
     notes: tuple[str, ...] = ()
     coming: int = 0
     beside: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def pattern(self) -> tuple[str, ...]:
+        """Each block in the letters of Megatron-LM's patterns; empty if these have none."""
+        family = FAMILIES.get(ALIASES.get(self.kind, self.kind))
+        recurrent = _LETTERS.get(family.recurrence, "") if family else ""
+        found = [_in_letters(block, recurrent) for block in self.blocks]
+        return () if "" in found else tuple(found)
 
     @property
     def outer(self) -> tuple[int, int]:
@@ -448,3 +460,16 @@ def _kept(parameters: int, size: int, workload: Workload, over: int = 1) -> int:
 def _passes(workload: Workload) -> tuple[int, int]:
     """Return how many forward passes a pass counts as, and in how many directions tensors go."""
     return (TRAINING_FACTOR, 2) if workload.phase == TRAINING else (1, 1)
+
+
+def _in_letters(block: Block, recurrent: str) -> str:
+    """Return the mixer and the network of a block in letters; nothing if one has none."""
+    mixer, found = block.mixer, ""
+    if isinstance(mixer, Recurrence):
+        found = recurrent or "?"
+    elif mixer is not None:
+        latent = "D" if mixer.chosen else "+"
+        found = "?" if mixer.beside else latent if mixer.latent else "*"
+    if block.network:
+        found += "E" if any(one.copies > 1 for one in block.network) else "-"
+    return "" if "?" in found or block.like >= 0 else found

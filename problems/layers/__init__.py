@@ -134,7 +134,7 @@ def _instance(
     notes = *taken, *fleet.notes, *chain.origin.notes
     origin = Origin(
         words, source.describe(workload), notes, phase, batch, context, source.unused(workload),
-        source.beside,
+        source.beside, source.pattern,
     )  # fmt: skip
     chain = under_rules(replace(chain, made_of=made_of, origin=origin), rules, virtual_stages)
     found = LayersInstance(chain, *options)

@@ -35,6 +35,8 @@ class Origin:
         Layers behind the repeated ones that predict further words, and that the chain is without.
     beside
         Modules with parameters that are no layers here, before the repeated layers and behind.
+    pattern
+        Each repeated layer in the letters of Megatron-LM's patterns; empty if these have none.
     """
 
     costs: str = ""
@@ -45,6 +47,7 @@ class Origin:
     context: int = 0
     predicting: int = 0
     beside: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    pattern: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

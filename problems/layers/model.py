@@ -173,6 +173,11 @@ class LayerModel(ABC):
     beside: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
+    def pattern(self) -> tuple[str, ...]:
+        """Each repeated layer in the letters of Megatron-LM's patterns; empty if one has none."""
+        return ()
+
+    @property
     def has_times(self) -> bool:
         """Whether its layers come with times on devices."""
         return False

@@ -9,10 +9,16 @@ In a layout, E is the embedding, t a layer, m one that predicts a further word, 
 ``|`` separates parts. Of pp * vpp parts, part j is on rank j mod pp: without a size, pp is 1. All m
 are in one part, the last one of its rank. Without a layout, the loss and all m are in the last
 part. An embedding or a loss may be a part alone, and a part may be empty.
+
+Models with Mamba layers take no layout. ``--hybrid-layer-pattern``, of main at d98e8a64, has a
+letter for each mixer and network, ``|`` between parts, and layers that predict further words behind
+``/``, on the last rank; see megatron/core/models/hybrid/hybrid_layer_allocation.py there. Releases
+until 0.16.1 cut such models evenly, whatever the layout says.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.layers.chain import MOST_LAYERS
@@ -36,10 +42,12 @@ LAYOUT, SIZE, LAYERS_PER_PART, PARTS_PER_RANK, FIRST, LAST, EMBEDDING, LOSS = _O
 _LAYERS, _PREDICTING, _TENSOR = (
     "--num-layers", "--mtp-num-layers", "--tensor-model-parallel-size",
 )  # fmt: skip
-OPTIONS = (*_OPTIONS, _LAYERS, _PREDICTING, _TENSOR)
+PATTERN_OPTION, MAMBA = "--hybrid-layer-pattern", "M"
+OPTIONS = (*_OPTIONS, _LAYERS, _PREDICTING, _TENSOR, PATTERN_OPTION)
 TORCHRUN = ("--nproc-per-node", "--nnodes", "--node-rank", "--master-addr")
 
-PATTERN = rf"(?s)^((?:.*\s)?(?:{'|'.join(_OPTIONS)})\b.*|\s*[\"']?E[tmL|*()\d,\\\s]*L[\"']?\s*)$"
+_SPLITTING = "|".join((*_OPTIONS, PATTERN_OPTION))
+PATTERN = rf"(?s)^((?:.*\s)?(?:{_SPLITTING})\b.*|\s*[\"']?E[tmL|*()\d,\\\s]*L[\"']?\s*)$"
 
 
 def write_megatron(launch: Launch) -> str:
@@ -50,33 +58,84 @@ def write_megatron(launch: Launch) -> str:
             "the model has no embedding or no loss, and Megatron-LM's layouts have both; expected "
             "a language model."
         )
+    size, tensor = len(launch.devices), launch.degree("Megatron-LM")
+    pattern = launch.instance.chain.origin.pattern
+    if MAMBA in "".join(pattern):
+        if behind > 1:
+            raise InvalidInputError(
+                "the model has Mamba layers, and others that predict further words, for which no "
+                "pattern of Megatron-LM is known here; expected one without."
+            )
+        every = ("", *pattern, "")
+        hybrid = "|".join("".join(every[one.first : one.end]) for one in launch.solution.stages)
+        note = f"# {PATTERN_OPTION} is of main at d98e8a64; 0.16.1 cuts Mamba hybrids evenly.\n"
+        return note + launch.torchrun(
+            f'pretrain_hybrid.py {SIZE} {size} {_TENSOR} {tensor} {PATTERN_OPTION} "{hybrid}"'
+        )
     letters = "E" + "t" * middle + "m" * (behind - 1) + "L"
     parts = [letters[stage.first : stage.end] for stage in launch.solution.stages]
-    size = len(launch.devices)
     _check_predicting(parts, size)
     written = "|".join(re.sub("tt+", lambda run: f"t*{len(run[0])}", part) for part in parts)
     predicting = f" {_PREDICTING} {behind - 1}" * (behind > 1)
     return launch.torchrun(
         f"pretrain_gpt.py {_LAYERS} {middle}{predicting} {SIZE} {size} "
-        f'{_TENSOR} {launch.degree("Megatron-LM")} {LAYOUT} "{written}"'
+        f'{_TENSOR} {tensor} {LAYOUT} "{written}"'
     )
 
 
 def read_megatron(text: str, instance: LayersInstance) -> list[int]:
     """Return how many layers each part has, the embedding, the loss and all m among them."""
     if not text.lstrip("\"' ").startswith("E"):
-        given = read_options(text, {name: name for name in _OPTIONS}, (EMBEDDING, LOSS))
+        known = (*_OPTIONS, PATTERN_OPTION)
+        given = read_options(text, {name: name for name in known}, (EMBEDDING, LOSS))
     else:
         given = {LAYOUT: text.strip("\"' ")}
     outer = instance.chain.outer
     layers = instance.chain.layers - sum(outer)
-    agree(text, (_LAYERS,), layers, f"the model has {layers} layers")
-    counts = _of_layout(given, instance) if LAYOUT in given else _of_counts(given, instance)
+    if PATTERN_OPTION in given:
+        counts = _of_pattern(given, instance)
+    else:
+        agree(text, (_LAYERS,), layers, f"the model has {layers} layers")
+        counts = _of_layout(given, instance) if LAYOUT in given else _of_counts(given, instance)
     if instance.virtual_stages > 1 and 0 in counts:
         raise InvalidInputError(
             f"part {counts.index(0)} of {len(counts)} is empty; expected layers in each where a "
             "device has several."
         )
+    return counts
+
+
+def _of_pattern(given: dict[str, str], instance: LayersInstance) -> list[int]:
+    """Return how many layers each part of a pattern has, whose cuts are between whole layers."""
+    others = given.keys() - {PATTERN_OPTION, SIZE}
+    if others:
+        raise InvalidInputError(f"{min(others)} is given with a pattern; expected one of the two.")
+    main, *predicting = given[PATTERN_OPTION].split("/")
+    layers, (before, behind) = instance.chain.origin.pattern, instance.chain.outer
+    whole, parts = "".join(layers), main.split("|")
+    if not layers or "".join(parts) != whole:
+        raise InvalidInputError(
+            f"{PATTERN_OPTION} is {quoted(main)}; expected "
+            + (f"{quoted(whole)} with | between parts." if layers else "a model with Mamba layers.")
+        )
+    if len(predicting) != max(0, behind - 1):
+        raise InvalidInputError(
+            f"the pattern has {len(predicting)} parts behind /; expected {max(0, behind - 1)}, as "
+            "many as the model predicts further words in this phase."
+        )
+    if SIZE in given:
+        _check_virtual(len(parts), integer(given[SIZE], SIZE, 1), instance.virtual_stages)
+    ends = {end: at for at, end in enumerate(accumulate(map(len, layers), initial=0))}
+    cuts = list(accumulate(map(len, parts), initial=0))
+    within = [cut for cut in cuts if cut not in ends]
+    if within:
+        raise InvalidInputError(
+            f"the pattern cuts between a mixer and its network, {quoted(whole[: within[0]])}; "
+            "expected cuts between whole layers."
+        )
+    counts = [ends[b] - ends[a] for a, b in pairwise(cuts)]
+    counts[0] += before
+    counts[-1] += behind
     return counts
 
 

@@ -462,6 +462,48 @@ def test_what_a_tool_cannot_have_is_refused(tool: str, cut: int, expected: str) 
         written(tool, instance(), solution)
 
 
+def test_megatron_has_a_pattern_for_mamba_layers() -> None:
+    """A letter for each mixer and network, and cuts between layers."""
+    sample = instance("jamba-v0.1")
+    assert sample.chain.origin.pattern == ("M-", "ME", "M-", "ME", "*-", "ME", "M-", "ME") * 4
+    dice = random.Random(4)
+    for parts in (1, 2, 3, 4):
+        ends = [0, *sorted(dice.sample(range(1, 34), parts - 1)), 34]
+        counts = [b - a for a, b in itertools.pairwise(ends)]
+        solution = LayerAssignment(
+            frozen([at for at, count in enumerate(counts) for _ in range(count)])
+        )
+        text = written("megatron", sample, solution)
+        assert "layout" not in text
+        assert f"pretrain_hybrid.py --pipeline-model-parallel-size {parts} " in text
+        found = read_text(text, sample)
+        assert found is not None
+        assert found[0].to_json() == solution.to_json()
+        assert found[1] == ("read as a split of Megatron-LM",)
+    # The embedding alone is an empty part.
+    alone = LayerAssignment(frozen([0] + [1] * 33))
+    assert '--hybrid-layer-pattern "|M-ME' in written("megatron", sample, alone)
+
+
+PATTERN = "M-MEM-ME*-MEM-ME" * 4
+
+REFUSED_PATTERNS = [
+    ("jamba-v0.1", PATTERN[:17] + "|" + PATTERN[17:], "between a mixer and its network"),
+    ("jamba-v0.1", "M-|" + PATTERN, "with | between parts"),
+    ("jamba-v0.1", PATTERN + "/M-", "has 1 parts behind /; expected 0"),
+    ("jamba-v0.1", PATTERN + " --pipeline-model-parallel-size 2", "1 parts on 2 ranks"),
+    ("jamba-v0.1", PATTERN + " --num-virtual-stages-per-pipeline-rank 2", "one of the two"),
+    ("qwen2.5-72b", "M-" * 80, "expected '\\*-\\*-"),
+]
+
+
+@pytest.mark.parametrize(("model", "pattern", "reason"), REFUSED_PATTERNS)
+def test_patterns_that_are_refused(model: str, pattern: str, reason: str) -> None:
+    """They are of another model, cut a layer, or go with other options."""
+    with pytest.raises(InvalidInputError, match=reason.replace("|", "\\|")):
+        read_text(f"--hybrid-layer-pattern {pattern}", instance(model))
+
+
 def test_megatron_has_all_layers_that_predict_in_one_part() -> None:
     """They are m in a layout, and may be a part alone; the loss may, too."""
     sample = virtual(named(8, "model.", predicting=2), 2)
