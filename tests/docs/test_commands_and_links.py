@@ -99,6 +99,20 @@ def options(command: click.Command) -> set[str]:
     return found
 
 
+def test_what_the_readme_says_that_tools_take() -> None:
+    """The command before the table prints each row's texts, in their order around ``..``."""
+    page = (ROOT / "README.md").read_text().split("| the command above, with | prints |")
+    (command,) = re.findall(r"^\$ boundmark (solve language-models/.*)", page[0], re.MULTILINE)[-1:]
+    rows = re.findall(r"^\| `(--as \S+)` \| (.*) \|$", page[1].split("\n\n")[0], re.MULTILINE)
+    assert len(rows) == 5
+    for option, texts in rows:
+        words = (*shlex.split(command), "--quiet", *shlex.split(option))
+        printed = re.sub(r"\s", "", CliRunner().invoke(main, words).stdout).replace(",}", "}")
+        for text in re.findall(r"`([^`]+)`", texts.replace(r"\|", "|")):
+            pieces = (re.sub(r"\s|^,|,$|\(\)", "", one) for one in text.split(".."))
+            assert re.search(".*".join(map(re.escape, pieces)), printed), (option, text)
+
+
 def test_options_in_sentences_exist() -> None:
     """What begins with dashes in a sentence is an option of some command, or of a tool."""
     tools = re.compile(

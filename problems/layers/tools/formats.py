@@ -553,7 +553,7 @@ TOOLS: dict[str, Tool] = {
     ),
     "tensorrt-llm": Tool(
         "TensorRT-LLM",
-        "TensorRT-LLM 1.2",
+        "TensorRT-LLM 1.2, by its documentation",
         _write_tensorrt,
         r"pp_partition[\"']?\s*[:=]\s*(\[[^\]]*\])",
         _read_inner("TensorRT-LLM"),

@@ -221,9 +221,10 @@ def pasted(text: str) -> tuple[str, list[int] | None]:
     for line in re.sub(r"\\\r?\n", " ", text).splitlines():
         host = _HOST.match(line.strip())
         first = int(host[2]) if host else first
-        found = re.search(rf"\b{_VISIBLE}=[\"']?([\d,]+)[\"']?(?:\s+|$)", line, re.ASCII)
+        numbers = r"(\d{1,6}(?:,\d{1,6})*),?"
+        found = re.search(rf"\b{_VISIBLE}=[\"']?{numbers}[\"']?(?:\s+|$)", line, re.ASCII)
         if found:
-            devices += [first + int(one) for one in found[1].split(",") if len(one) in range(1, 7)]
+            devices += [first + int(one) for one in found[1].split(",")]
         elif re.search(rf"\b{_VISIBLE}=", line):
             raise InvalidInputError(
                 f"{quoted(line.strip())} has devices that are no numbers; expected these."

@@ -187,6 +187,8 @@ def _overridden(text: str, layers: int) -> int:
 def device_order(text: str) -> list[int] | None:
     """Return the order that ``-dev`` gives devices of one host, by their numbers there."""
     named = _read(text).get("devices", "")
+    if named == "none":
+        raise InvalidInputError("-dev is 'none'; expected devices, such as CUDA1,CUDA0.")
     found = [re.fullmatch(r"(?:CUDA|ROCm|Vulkan|SYCL)(\d{1,4})", one) for one in named.split(",")]
     return [int(one[1]) for one in found if one] if all(found) else None
 

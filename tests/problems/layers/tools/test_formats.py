@@ -267,6 +267,9 @@ def test_a_layout_with_layers_that_predict_words() -> None:
         ("CUDA_VISIBLE_DEVICES=0,1 VLLM_PP_LAYER_PARTITION=8,8,16", "3 stages for 2 devices"),
         ("CUDA_VISIBLE_DEVICES=0,4 VLLM_PP_LAYER_PARTITION=16,16", "has 4; expected devices from"),
         ("CUDA_VISIBLE_DEVICES=0,0 VLLM_PP_LAYER_PARTITION=16,16", "expected each device once"),
+        ("CUDA_VISIBLE_DEVICES=,, VLLM_PP_LAYER_PARTITION=16,16", "has devices that are no numb"),
+        ("CUDA_VISIBLE_DEVICES=9999999,1 -ts 1,1", "has devices that are no numbers"),
+        ("-ts 1,1 -dev none", "-dev is 'none'; expected devices, such as CUDA1,CUDA0"),
         ("-ts 1,-1", "expected shares with commas"),
         ("-ts 0,0", "expected shares with commas"),
         ("-ts", "-ts has no value; expected one"),
@@ -566,6 +569,7 @@ def test_several_hosts(tool: str) -> None:
     text = written(tool, instance(), solution, "2x2")
     assert text.count("CUDA_VISIBLE_DEVICES=0,1 ") == 2
     assert text.index("# host 1: devices 2 to 3") < text.index("# host 0: devices 0 to 1")
+    assert text.count(" ggml-rpc-server -H 0.0.0.0 -p 50052") == (tool == "llama.cpp")
     found = read(text, instance())
     assert found is not None
     assert found.devices.tolist() == solution.devices.tolist()
