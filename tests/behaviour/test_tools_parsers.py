@@ -235,7 +235,7 @@ def test_a_stage_of_vllm_without_layers() -> None:
 @pytest.mark.filterwarnings(r"ignore:.*keys do not match any submodules in the model. \['model.dec")
 @pytest.mark.parametrize(("family", "model"), MODELS)
 def test_device_maps(family: str, model: str) -> None:
-    """Accelerate's check takes the map of a model of each family, on the meta device."""
+    """Accelerate's check takes the map of a model of each family, which has all split points."""
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     config = dict(published()[model]["config"])
@@ -264,6 +264,9 @@ def test_device_maps(family: str, model: str) -> None:
     tree = next(one for one in ast.parse(text).body if isinstance(one, ast.Assign))
     ns.check_device_map(whole, ast.literal_eval(tree.value))
     TAKEN[family, "accelerate"] = "yes"
+    points = re.findall(r'"([^"]+)": Split', write_as("torch-pipelining", Launch(sample, solution)))
+    assert points
+    assert not set(points) - {name for name, _ in whole.named_modules()}
 
 
 @pytest.mark.parametrize(("family", "model"), MODELS)
@@ -347,6 +350,13 @@ def test_deepspeeds_defaults() -> None:
                 (balanced(sizes, stages), balanced_counts(sizes, stages)),
             ):
                 assert [b - a for a, b in itertools.pairwise(found)] == own
+
+
+def test_names_of_torchtitan() -> None:
+    """They are those that the lists have."""
+    decoder = source("torchtitan", "torchtitan/models/common/decoder.py")
+    for name in ("tok_embeddings", "layers", "norm", "lm_head"):
+        assert f"self.{name} = " in decoder
 
 
 @pytest.mark.parametrize(("family", "model"), MODELS)

@@ -9,8 +9,8 @@ vllm, sglang
     ``VLLM_PP_LAYER_PARTITION=21,20,20,19``: repeated layers of each stage, in `get_pp_indices` of
     vllm/distributed/utils.py, and ``SGLANG_PP_LAYER_PARTITION`` in sglang/srt/distributed/utils.py.
     Numbers have to be as many as stages, and to add up to the layers. The embedding is on the first
-    rank and the scores on the last one. Each stage has to have a repeated layer, as its cache is of
-    these.
+    rank and the scores on the last one. Each stage has to have a repeated layer: vLLM divides by
+    the bytes of its cache (`get_kv_cache_configs` of vllm/v1/core/kv_cache_planning.py).
 tensorrt-llm
     ``pp_partition: [21, 20, 20, 19]`` in a file of options: the same, in `Mapping.pp_layers` of
     tensorrt_llm/mapping.py (pull request 9003 of NVIDIA/TensorRT-LLM).
@@ -358,7 +358,21 @@ def _write_vllm(launch: Launch) -> str:
             f"{hosts * (len(launch.nodes) > 1)}"
         )
 
-    return launch.lines(command)
+    return f"{_without_attention(launch)}{launch.lines(command)}"
+
+
+def _without_attention(launch: Launch) -> str:
+    """Return a comment if a stage of a hybrid model has recurrences only.
+
+    A rank aligns sizes of blocks with those of its own attention, and not at all without
+    (`update_block_size_for_backend` of vllm/platforms/interface.py).
+    """
+    letters = ("", *launch.instance.chain.origin.pattern, "")
+    for at, stage in enumerate(launch.solution.stages):
+        found = {one[0] for one in letters[stage.first : stage.end] if one}
+        if found and found <= {"M", "G"}:
+            return f"# Stage {at} has no attention, with which vLLM may not start: try others.\n"
+    return ""
 
 
 def _offloaded(launch: Launch, degree: int) -> str:

@@ -488,6 +488,17 @@ def test_megatron_has_a_pattern_for_mamba_layers() -> None:
     assert '--hybrid-layer-pattern "|M-ME' in written("megatron", sample, alone)
 
 
+def test_a_stage_of_vllm_without_attention_is_named() -> None:
+    """Recurrences alone leave sizes of blocks as they are, which differ from other ranks'."""
+    sample = instance("jamba-v0.1")
+    solution = LayerAssignment(frozen([0] * 6 + [1] * 7 + [2] * 21))
+    text = written("vllm", sample, solution)
+    assert "\n# Stage 1 has no attention, with which vLLM may not start" in text
+    assert read(text, sample) is not None
+    solution = LayerAssignment(frozen([0] * 6 + [1] * 8 + [2] * 20))
+    assert "no attention" not in written("vllm", sample, solution)
+
+
 PATTERN = "M-MEM-ME*-MEM-ME" * 4
 
 REFUSED_PATTERNS = [
