@@ -116,7 +116,7 @@ def test_what_the_readme_says_that_tools_take() -> None:
 def test_options_in_sentences_exist() -> None:
     """What begins with dashes in a sentence is an option of some command, or of a tool."""
     tools = re.compile(
-        "--((pipeline-model-parallel|decoder-first-pipeline|num-layers-per)-|[pt]p-size)"
+        "--((pipeline-model-parallel|decoder-first-pipeline|hybrid-layer|num-layers-per)-|[pt]p-size)"
     )
     named = {
         (page.name, option)
