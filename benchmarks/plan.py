@@ -404,7 +404,7 @@ def words_of(question: Asked, row: Row) -> str:
 def start_line(model: str, question: Asked, row: Row) -> str:
     """Return what starts a configuration: vLLM, or SGLang if experts are on some of the devices.
 
-    In training, it is options of Megatron-LM.
+    For training, these are options of Megatron-LM.
     """
     t, d, e, m, b, again = row.name
     counts = list(Counter(row.devices).values())

@@ -5,7 +5,7 @@ The figures are written by docs/tables/true_costs.py; docs/true-costs.md explain
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import exp, log
@@ -140,10 +140,15 @@ def layer_ratios() -> Mapping[str, tuple[float, ...]]:
 
 @cache
 def summary() -> tuple[Summary, ...]:
-    """Return a summary for each costs and number of stages."""
+    """Return a summary of all rows for each costs and number of stages."""
+    return summary_of(rows())
+
+
+def summary_of(rows: Sequence[Row]) -> tuple[Summary, ...]:
+    """Return a summary of some rows for each costs and number of stages."""
     found = []
-    for costs, k in dict.fromkeys((row.costs, row.k) for row in rows()):
-        own = [row for row in rows() if (row.costs, row.k) == (costs, k)]
+    for costs, k in dict.fromkeys((row.costs, row.k) for row in rows):
+        own = [row for row in rows if (row.costs, row.k) == (costs, k)]
         worst = max(own, key=lambda row: row.excess)
         mean = exp(sum(log(1 + row.excess) for row in own) / len(own))
         ratios = [row.ratio for row in own]

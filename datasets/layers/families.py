@@ -120,9 +120,9 @@ class Family:
     gates_queries
         Whether a gate as wide comes with the queries.
     own_heads
-        By field, dimensions or heads of layers with a window (``swa_``) or without (``global_``).
+        Dimensions or heads by field, of layers with a window (``swa_``) or without (``global_``).
     inner_share
-        Of the given dimensions within a network, those that it has.
+        The part of the given dimensions within a network that it has.
     inner_default
         How often as wide as a token a network without a gate is within, if nobody says.
     adapters

@@ -1,4 +1,4 @@
-"""Of assignments with the same cost, one that is easy to use: in the order of the devices.
+"""Choose, of assignments with the same cost, one that is easy to use: in the order of the devices.
 
 Equal devices can be exchanged, and a stage that is cut in two where that costs nothing is on two
 devices. So a proven optimum stays one.

@@ -63,7 +63,7 @@ class Split:
     time
         Ticks of each layer if it is split, on each type, shape (T, n).
     bytes
-        Of each layer's weights, what is on the host then, shape (n,).
+        Bytes of each layer's weights that are on the host then, shape (n,).
     most
         How many layers may be split: the first ones behind those before the repeated ones.
     is_joined

@@ -84,9 +84,9 @@ USUAL = Workload()
 
 
 class Operation(NamedTuple):
-    """Arithmetic operations, and bytes read and written, of something that is launched.
+    """What is launched does so many arithmetic operations, and reads and writes so many bytes.
 
-    Of the bytes, `weights` are parameters.
+    `weights` counts the bytes that are parameters.
     """
 
     flops: float

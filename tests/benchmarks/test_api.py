@@ -8,8 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -22,10 +21,6 @@ import torch_archives
 from onnx import TensorProto, helper
 
 import boundmark
-from boundmark.benchmarks import function_benchmark
-from boundmark.benchmarks.running import progress
-from boundmark.benchmarks.running.execution.task import Outcome
-from boundmark.datasets import python_objects
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import find_device
 from boundmark.problems.pipeline import Partition, PipelineInstance
@@ -178,32 +173,25 @@ def fake_torch(export: Callable[..., Any]) -> ModuleType:
     return module
 
 
-def test_a_module_is_recorded_in_evaluation_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its mode is afterwards what it was."""
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [((1,), (False, (1,), None)), (1, (False, (1,), None)), ({"x": 1}, (False, (), {"x": 1}))],
+)
+def test_modules_that_do_not_export(
+    monkeypatch: pytest.MonkeyPatch, example: object, expected: object
+) -> None:
+    """The sentence has the first line of torch's reason; the module's mode is what it was."""
     module, seen = FakeModule(), []
 
-    def export(given: FakeModule, args: Any, kwargs: Any) -> str:
+    def export(given: FakeModule, args: Any, kwargs: Any) -> None:
         seen.append((given.training, args, kwargs))
-        return "program"
-
-    graph = boundmark.load("onnx-light/squeezenet").source
-    monkeypatch.setitem(sys.modules, "torch", fake_torch(export))
-    monkeypatch.setattr(python_objects, "from_program", {"program": graph}.__getitem__)
-    assert boundmark.load(module, example_inputs=1).source is graph
-    assert boundmark.load(module, example_inputs={"x": 1}).dataset == "torch"
-    assert seen == [(False, (1,), None), (False, (), {"x": 1})]
-    assert module.training
-
-
-def test_modules_that_do_not_export(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence has the first line of torch's reason."""
-
-    def export(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("data-dependent\nand more")
 
     monkeypatch.setitem(sys.modules, "torch", fake_torch(export))
     with pytest.raises(boundmark.Error, match=r"cannot record Module: RuntimeError: data-dep.*; e"):
-        boundmark.load(FakeModule(), example_inputs=(1,))
+        boundmark.load(module, example_inputs=example)
+    assert seen == [expected]
+    assert module.training
     with pytest.raises(boundmark.Error, match=r"needs example inputs.*expected example_inputs="):
         boundmark.load(FakeModule())
 
@@ -218,10 +206,12 @@ def test_modules_and_programs_of_torch_are_what_their_files_are(tmp_path: Path) 
         program = torch.export.export(layers.eval(), (torch.zeros(3, 8),))
         torch.export.save(program, tmp_path / "own.pt2")
         loaded = [
-            boundmark.load(layers, example_inputs=torch.zeros(3, 8)),
+            boundmark.load(layers.train(), example_inputs=torch.zeros(3, 8)),
             boundmark.load(program),
             boundmark.load(tmp_path / "own.pt2"),
         ]
+    assert layers.training
+    assert loaded[0].dataset == "torch"
     first, *others = (model.source for model in loaded)
     for source in others:
         assert source.names == first.names
@@ -613,33 +603,26 @@ def two(one: int, other: int) -> None:
     """Take too much."""
 
 
-def test_ctrl_c_keeps_the_rows_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_rows_until_then() -> None:
     """A comparison that is ended returns what it knows."""
-    run_here = function_benchmark.run_here
 
-    def interrupted(task: Any, method: Any, instance: Any, **more: Any) -> Outcome:
-        if method.name == "halves" and instance.k == 3:
+    def interrupted(instance: PipelineInstance) -> list[int]:
+        if instance.k == 3:
             raise KeyboardInterrupt
-        return run_here(task, method, instance, **more)
+        return halves(instance)
 
-    monkeypatch.setattr(function_benchmark, "run_here", interrupted)
-    found = boundmark.benchmark(halves, digraph(), k=(2, 3), quiet=True)
+    found = boundmark.benchmark(interrupted, digraph(), k=(2, 3), quiet=True)
     assert found["instance"].tolist() == ["networkx/graph k=2"]
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_a_search_with_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_a_search_with_its_best() -> None:
     """What methods have found by then is verified and returned, and a note tells."""
-
-    @contextmanager
-    def pressing(console: Any, rounds: Any) -> Iterator[None]:
-        timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        yield
-        timer.join()
-
-    monkeypatch.setattr(progress, "live_lines", pressing)
+    boundmark.solve("regal-style/erdos-renyi-1", k=8, seconds=0.1, quiet=True)
+    timer = threading.Timer(4.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
     answer = boundmark.solve("regal-style/erdos-renyi-1", k=8, seconds=60, quiet=True)
+    timer.join()
     assert answer.cost is not None
     assert answer.bound is not None
     assert "Ctrl-C ended the search" in answer.notes

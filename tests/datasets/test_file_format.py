@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from boundmark.datasets import resolve
 from boundmark.datasets.file_format import FileFormat, formats
 from boundmark.datasets.resolve import known_suffixes, load_file
 from boundmark.problems.errors import InvalidInputError
@@ -16,8 +15,8 @@ def told(name: str, first: bytes | None) -> FileFormat:
 
 def known(monkeypatch: pytest.MonkeyPatch, *others: FileFormat) -> None:
     """Register some formats behind ours."""
-    every = {**formats(), **{one.name: one for one in others}}
-    monkeypatch.setattr(resolve, "formats", lambda: every)
+    for one in others:
+        monkeypatch.setitem(formats(), one.name, one)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ class Verdict:
     Attributes
     ----------
     proved
-        Of a document given as a file: what it shows, as a sentence.
+        What a document that was given as a file shows, as a sentence.
     """
 
     subject: str

@@ -42,7 +42,7 @@ class _Step(NamedTuple):
 
 
 class _Totals(NamedTuple):
-    """Of a down-set: work and param_load inside, transfers that leave; nodes that may be next."""
+    """A down-set has work and param_load inside, transfers that leave, and nodes to come next."""
 
     work: int
     load: int

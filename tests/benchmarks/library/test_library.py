@@ -455,19 +455,14 @@ def test_certificates_that_take_long_wait_for_verify(boundmark: Boundmark, copie
 
 
 def test_a_known_optimum_needs_no_run(
-    boundmark: Boundmark, copied: Library, monkeypatch: pytest.MonkeyPatch
+    boundmark: Boundmark, copied: Library, tmp_path: Path
 ) -> None:
     """Where the library has the optimum and its proof, no run is begun, recorded or stored."""
-
-    def refuse(*given: object, **named: object) -> None:
-        raise AssertionError("a run was begun")
-
-    monkeypatch.setattr("boundmark.benchmarks.solving.search.Rounds", refuse)
-    assert solved(boundmark, "--library", copied.directory)["optimal"]
-    answer = api.solve("onnx-light/squeezenet", k=4, library=copied.directory, quiet=True)
-    assert answer.is_optimal
-    with pytest.raises(AssertionError, match="begun"):
-        api.solve("onnx-light/squeezenet", k=4, library=False, quiet=True)
+    out = tmp_path / "rows"
+    assert solved(boundmark, "--library", copied.directory, "--out", out)["optimal"]
+    assert not list(out.rglob("*.parquet"))
+    solved(boundmark, "--library", "none", "--out", out, "--method", "balanced-work")
+    assert list(out.rglob("*.parquet"))
 
 
 def test_the_python_api_begins_with_it(copied: Library) -> None:

@@ -220,7 +220,7 @@ def test_calls_that_cannot_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     captured: list[str] = []
     monkeypatch.setattr(torch_times, "replayed", replayed)
     monkeypatch.setattr(torch_times, "launched", lambda run, often, repeats: [50] * repeats)
-    monkeypatch.setattr(torch_times, "_wall", lambda program, repeats: [99] * repeats)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "device", lambda device: torch.no_grad())
     with torch.no_grad():
         calls = tried(given)
@@ -230,7 +230,7 @@ def test_calls_that_cannot_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     found = of_operators(given, calls, times, 2)
     assert first(found) == {"Add": 20, "Mul": 50, "Mul_2": 20}
     assert "cannot be captured: operation not permitted" in found.untimed["Mul"]
-    assert found.eager_wall == [99, 99]
+    assert [one > 0 for one in found.eager_wall] == [True, True]
     # Each in-place call has written once, though it was timed several times, and then the whole.
     given.reset()
     with torch.no_grad():

@@ -10,6 +10,7 @@ import pytest
 from command_line import Boundmark, boundmark_with
 
 from boundmark.benchmarks.running.conformance import samples_of
+from boundmark.problems.catalog import problems
 from boundmark.problems.errors import InvalidInputError
 
 HEAD = """
@@ -100,6 +101,6 @@ def test_the_instances_are_those_of_the_tests() -> None:
 
 def test_a_problem_without_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence says how a package brings them."""
-    monkeypatch.setattr("boundmark.benchmarks.running.conformance._shipped", dict)
-    with pytest.raises(InvalidInputError, match="no tiny instances of problem 'pipeline' are"):
-        samples_of("pipeline")
+    monkeypatch.setitem(problems(), "odd", problems()["pipeline"])
+    with pytest.raises(InvalidInputError, match="no tiny instances of problem 'odd' are"):
+        samples_of("odd")

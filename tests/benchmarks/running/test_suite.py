@@ -16,7 +16,8 @@ from boundmark.benchmarks.running.suite_file import (
     suite_names,
 )
 from boundmark.benchmarks.solving.own_method import method_choice
-from boundmark.datasets.resolve import load_member
+from boundmark.problems.catalog import datasets
+from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.parameter import RESERVED
@@ -160,11 +161,15 @@ def test_a_pattern_leaves_members_unloaded(
     wanted = [task for task in everything if chosen.matches(task.label)]
     loaded: list[str] = []
 
-    def load(name: str) -> Any:
-        loaded.append(name)
-        return load_member(name)
+    def counting(dataset: Dataset) -> Dataset:
+        def load(member: str) -> Any:
+            loaded.append(f"{dataset.name}/{member}")
+            return dataset.load(member)
 
-    monkeypatch.setattr("boundmark.benchmarks.running.suite.load_member", load)
+        return replace(dataset, load=load)
+
+    for name in ("regal-style", "onnx-light"):
+        monkeypatch.setitem(datasets(), name, counting(datasets()[name]))
     instances = suite.load_instances(patterns=chosen)
     tasks = list(plan_tasks("mine", instances, suite.methods, suite.settings, chosen))
     assert [task.task.task_id for task in tasks] == [task.task.task_id for task in wanted]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from layouts import shape
 
-from boundmark.benchmarks.solving import model
 from boundmark.benchmarks.solving.model import (
     Model,
     choose,
@@ -18,8 +17,9 @@ from boundmark.benchmarks.solving.model import (
     named_instance,
 )
 from boundmark.problems.arrays import frozen
-from boundmark.problems.catalog import problems
+from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.computation_graph import ComputationGraph, Operator, Tensor
+from boundmark.problems.dataset import Dataset
 from boundmark.problems.devices import find_device
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.json_documents import canonical_json
@@ -56,8 +56,8 @@ def problem(name: str, *parameters: str) -> object:
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let there be two more problems about graphs."""
     others = (problem("ordering", "objective"), problem("placing", "objective", "transfers"))
-    known = {**problems(), **{other.name: other for other in others}}
-    monkeypatch.setattr(model, "problems", lambda: known)
+    for other in others:
+        monkeypatch.setitem(problems(), other.name, other)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,8 @@ def test_instances_in_files_know_their_problem(tmp_path: Path) -> None:
 
 def test_a_source_that_no_problem_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence names the type, so that the package that is missing can be found."""
-    monkeypatch.setattr(model, "load_source", lambda model, dims: object())
+    odd = Dataset("x", object, "Odd.", tuple, lambda member: object())
+    monkeypatch.setitem(datasets(), "x", odd)
     with pytest.raises(BoundmarkError, match="x/y is of type object, which no problem is about"):
         named_instance("x/y", {})
 

@@ -82,12 +82,15 @@ SIZE = 500
 MOST_STEPS = 2**15
 
 
-def work(function: Callable[[], None]) -> int:
-    """Return how many instructions of the checker a function executes."""
-    count = 0
+def work(function: Callable[[], None]) -> tuple[int, int]:
+    """Return how many instructions of the checker a function executes, and the steps it spends."""
+    count = spent = 0
+    left: int | None = None
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
+        nonlocal count, spent, left
+        before, left = left, budget.steps_left()
+        spent += max(0, before - left) if None not in (before, left) else 0
         if event == "call":
             if not frame.f_code.co_filename.startswith(FOLDER):
                 return None
@@ -102,7 +105,7 @@ def work(function: Callable[[], None]) -> int:
         function()
     finally:
         sys.settrace(before)
-    return count
+    return count, spent
 
 
 def values(document: Any) -> int:
@@ -123,40 +126,16 @@ def check(shape: Shape, instance: dict[str, Any], document: dict[str, Any]) -> N
         return
 
 
-class Spending:
-    """Stands in for the budget, and adds up what is taken from it."""
-
-    def __init__(self) -> None:
-        self.left: int | None = None
-        self.total = 0
-
-    def get(self) -> int | None:
-        """Return how many steps are left."""
-        return self.left
-
-    def set(self, left: int) -> int | None:
-        """Leave so many steps; return what there was, for `reset`."""
-        before = self.left
-        self.total += max(0, before - left) if before is not None else 0
-        self.left = left
-        return before
-
-    def reset(self, before: int | None) -> None:
-        """End a budget."""
-        self.left = before
-
-
 @pytest.mark.parametrize("name", SHAPES)
 def test_steps_bound_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond reading, no check does more than it spends."""
-    shape, spending = SHAPES[name], Spending()
+    shape = SHAPES[name]
     instance, document = documents(shape, min(SIZE, max(100, shape.largest // 64)))
-    monkeypatch.setattr(budget, "_steps_left", spending)
     monkeypatch.setattr(budget, "MOST_STEPS", MOST_STEPS)
-    done = work(lambda: check(shape, instance, document))
+    done, spent = work(lambda: check(shape, instance, document))
     read = 2 * values(instance) + values(document)
-    allowed = OF_A_STEP * spending.total + OF_A_VALUE * read
-    assert done <= allowed, f"{done:,} instructions, {spending.total:,} steps, {read:,} values"
+    allowed = OF_A_STEP * spent + OF_A_VALUE * read
+    assert done <= allowed, f"{done:,} instructions, {spent:,} steps, {read:,} values"
 
 
 def test_there_is_a_shape_of_each_kind() -> None:

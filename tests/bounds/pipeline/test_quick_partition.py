@@ -75,7 +75,6 @@ def test_large_graphs_are_segmented_without_a_matrix(monkeypatch: pytest.MonkeyP
     sample = instance(work, edges, 7, transfer=[v * v % 13 for v in range(200)])
     order = sample.graph.dag.topological_order
     best = sample.objective(quick_partition.segmented(sample, order))
-    monkeypatch.setattr(quick_partition, "_segment_costs", None)
     monkeypatch.setattr(quick_partition, "MOST_NODES_OF_A_MATRIX", 100)
     quick = quick_partition.quick_partition(sample, 1, Budget(20), 0)
     found = sample.objective(quick)

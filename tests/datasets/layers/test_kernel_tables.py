@@ -1,8 +1,11 @@
 """Measured times: interpolated within tables, refused outside of them."""
 
+import itertools
 import math
 from importlib.util import find_spec
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from boundmark.datasets.layers import kernel_tables
@@ -13,12 +16,38 @@ from boundmark.problems.layers import PROBLEM, LayersInstance, Workload
 
 GRID = Table({(m, n): float(m * n) for m in (1, 4, 16) for n in (10, 1000)})
 
-# Products take a tick for each million operations, attention a microsecond.
-SIDES = (64, 65536)
-MADE_UP = {
-    "gemm": Table({(m, n, k): 2e-9 * m * n * k for m in (1, 64) for n in SIDES for k in SIDES}),
-    "decode 32 8": Table({(b, c): 1e-3 for b in (1, 64) for c in (16, 4096)}),
-}
+
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install tables: a tick for each million operations of products, a microsecond of attention.
+
+    Rows of other types of numbers do not count.
+    """
+    sides, heads = (64, 65536), {"num_heads": 32, "num_key_value_heads": 8, "head_dim": 128}
+    products = [
+        {"gemm_dtype": dtype, "m": m, "n": n, "k": k, "latency": scale * m * n * k}
+        for dtype, scale in (("bfloat16", 2e-9), ("fp8", 1e-9))
+        for m, n, k in itertools.product((1, 64), sides, sides)
+    ]
+    attention = [
+        heads
+        | {"attn_dtype": "bfloat16", "kv_cache_dtype": cache, "batch_size": b, "latency": latency}
+        | {"isl": c, "step": c}
+        for cache, latency in (("bfloat16", 1e-3), ("fp8", 1e-4))
+        for b, c in itertools.product((1, 64), (16, 4096))
+    ]
+    package = tmp_path / kernel_tables.PACKAGE
+    for system in ("a100_sxm", "h100_sxm"):
+        for name, rows in (
+            ("gemm/vllm/1.0/gemm_perf", products),
+            ("attention/vllm/1.0/context_attention_perf", attention),
+            ("attention/vllm/1.0/generation_attention_perf", attention),
+        ):
+            path = package / "systems" / "data" / system / f"{name}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pd.DataFrame(rows).to_parquet(path)
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 def test_between_entries() -> None:
@@ -49,10 +78,10 @@ def test_a_hole_in_the_grid() -> None:
         interpolated(table, (2, 20), "x")
 
 
-def instance(monkeypatch: pytest.MonkeyPatch, model: str, devices: str) -> LayersInstance:
-    """Return a decoding model with made-up times."""
-    monkeypatch.setattr(kernel_tables, "load_tables", lambda system: MADE_UP)
-    kernel_tables._seconds.cache_clear()
+def instance(model: str, devices: str) -> LayersInstance:
+    """Return a decoding model with measured times."""
+    for cached in (kernel_tables.load_tables, kernel_tables._seconds):
+        cached.cache_clear()
     given = {
         "devices": devices,
         "phase": "decode",
@@ -65,9 +94,10 @@ def instance(monkeypatch: pytest.MonkeyPatch, model: str, devices: str) -> Layer
     return found
 
 
-def test_layers_are_their_products_and_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("tables")
+def test_layers_are_their_products_and_attention() -> None:
     """Scores of 128,256 words are two products."""
-    sample = instance(monkeypatch, "llama-3-8b", "2xA100-80GB,1xH100")
+    sample = instance("llama-3-8b", "2xA100-80GB,1xH100")
     width, inner = 4096, 14336
     products = width * (4096 + 2 * 1024) + width * 4096 + 3 * width * inner
     expected = 1e6 * 2e-9 * 4 * products + 1000
@@ -84,12 +114,11 @@ def test_layers_are_their_products_and_attention(monkeypatch: pytest.MonkeyPatch
         ("llama-3-70b", "4xA100-80GB", "with 64 heads of which 8 have keys; expected roofline"),
     ],
 )
-def test_what_tables_do_not_cover(
-    model: str, devices: str, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("tables")
+def test_what_tables_do_not_cover(model: str, devices: str, expected: str) -> None:
     """The layer, the device, and what is missing."""
     with pytest.raises(InvalidInputError, match=expected):
-        instance(monkeypatch, model, devices)
+        instance(model, devices)
 
 
 @pytest.mark.skipif(find_spec("aiconfigurator_core") is None, reason="aiconfigurator-core missing")

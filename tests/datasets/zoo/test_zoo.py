@@ -201,12 +201,13 @@ def test_unknown_names() -> None:
         load("bert_base")
 
 
-def test_damaged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is not as it was shipped is refused, and so is one that is gone."""
-    monkeypatch.setattr(zoo, "_DATA", tmp_path)
-    with pytest.raises(InvalidInputError, match="zoo/resnet-18: the file is missing"):
-        load("resnet-18")
-    (tmp_path / "resnet-18.parquet").write_bytes(b"PAR1")
+    entry = index()["resnet-18"]
+    monkeypatch.setitem(index(), "resnet-1", entry)
+    with pytest.raises(InvalidInputError, match="zoo/resnet-1: the file is missing"):
+        load("resnet-1")
+    monkeypatch.setitem(index(), "resnet-18", {**entry, "sha256": "0" * 64})
     with pytest.raises(InvalidInputError, match="zoo/resnet-18: the file has the hash"):
         load("resnet-18")
 

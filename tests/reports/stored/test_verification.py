@@ -83,7 +83,7 @@ def test_a_process_that_dies_takes_one_document_along(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The document that it was asked is rejected with a reason; another process does the rest."""
-    monkeypatch.setattr(verification, "_cores", lambda: 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
     pairs = stored(folder, 8)
     started = []
     start = subprocess.Popen

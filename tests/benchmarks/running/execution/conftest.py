@@ -1,6 +1,5 @@
 """Instances, tasks, and warm processes that know the faulty methods."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -13,7 +12,6 @@ from chains import chain
 from boundmark.benchmarks.running.execution import verification
 from boundmark.benchmarks.running.execution.supervisor import Supervisor
 from boundmark.benchmarks.running.execution.task import Outcome, Task
-from boundmark.benchmarks.running.execution.verification import Verification
 from boundmark.problems.json_documents import canonical_json
 
 METHODS = "faulty_methods:METHODS"
@@ -116,17 +114,7 @@ def marked() -> Callable[[str], list[int]]:
 
 
 @pytest.fixture
-def checked_beside(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Return an event that is set when something was checked while a method runs."""
-    was_checked = threading.Event()
-    check = Verification._refusals
-
-    def noting(self: Verification, leading: Any) -> Any:
-        found = check(self, leading)
-        if found:
-            was_checked.set()
-        return found
-
+def checked_beside(monkeypatch: pytest.MonkeyPatch) -> Iterator[float]:
+    """Check what runs at once, and return ever longer times after which something is checked."""
     monkeypatch.setattr(verification, "FIRST_CHECK_SECONDS", 0.05)
-    monkeypatch.setattr(Verification, "_refusals", noting)
-    return was_checked
+    return iter((1.0, 4.0, 16.0))

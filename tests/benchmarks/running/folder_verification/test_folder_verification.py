@@ -12,7 +12,7 @@ from command_line import Boundmark
 from selection import first_now
 
 from boundmark.benchmarks.running.folder_verification import verify_folder, verify_sources
-from boundmark.datasets import resolve
+from boundmark.problems.catalog import datasets
 from boundmark.problems.dataset import Dataset
 from boundmark.reports.stored.store import write_document
 
@@ -171,7 +171,7 @@ def test_a_data_set_that_raises(
         raise KeyError(name)
 
     odd = Dataset("odd", object, "Odd.", tuple, load)
-    monkeypatch.setattr(resolve, "datasets", lambda: {"odd": odd})
+    monkeypatch.setitem(datasets(), "odd", odd)
     out = tmp_path / "out"
     shutil.copytree(finished_run, out)
     write_rows(out, read_rows(out).assign(dataset="odd", instance="x"))
