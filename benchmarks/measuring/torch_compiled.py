@@ -31,7 +31,7 @@ _IMPORT = f"from {__name__} import begin as _begin_kernel\n"
 # How ranges are called in a profile.
 _RANGE = "boundmark kernel "
 
-_SETTINGS = {
+SETTINGS = {
     "trace.provenance_tracking_level": 1,
     # What calls `begin` is nothing that other programs should find.
     "fx_graph_cache": False,
@@ -110,7 +110,7 @@ def kernel_times(
     with torch.no_grad(), threads_of(threads):
         program.reset()
         with _announced() as origins:
-            call = compiled(program.module, program.inputs, _SETTINGS)
+            call = compiled(program.module, program.inputs, SETTINGS)
         if not origins:
             raise BoundmarkError(
                 f"torch {torch.__version__} does not say what the kernels of a compiled program "

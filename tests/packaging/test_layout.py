@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -38,6 +39,20 @@ def test_what_reports_bounds_is_in_bounds(method: Method) -> None:
 def test_ours_treat_every_problem() -> None:
     """So that the tests above have something to look at."""
     assert {method.problem for method in OURS} == set(problems())
+
+
+# Names that tests replace all the same: what runs stages for `tune`, with made-up times; and the
+# pace of trees in `cut-tree`, whose clock stands still.
+REPLACED = {"_runner", "_Pace"}
+
+
+def test_no_test_replaces_a_private_name() -> None:
+    """It would test how something is done instead of what it does."""
+    call = r"(?:setattr|delattr|patch\.object)"
+    pattern = re.compile(call + r"""\([^"'()]*["'](?:[\w.]*\.)?(_\w+)["']""")
+    files = Path(__file__).parents[1].rglob("*.py")
+    found = {name for path in files for name in pattern.findall(path.read_text())}
+    assert {name for name in found if not name.startswith("__")} == REPLACED
 
 
 def test_listing_methods_imports_no_solver_and_compiles_nothing() -> None:

@@ -108,7 +108,7 @@ def test_only_what_is_timed_is_changed() -> None:
 @pytest.mark.slow
 def test_a_torch_that_does_not_name_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sentence says which torch does."""
-    monkeypatch.setattr(torch_compiled, "_SETTINGS", {"fx_graph_cache": False})
+    monkeypatch.setattr(torch_compiled, "SETTINGS", {"fx_graph_cache": False})
     with pytest.raises(BoundmarkError, match=r"expected torch 2\.9 or later"):
         kernel_times(network(), 1, 1)
 

@@ -1,19 +1,13 @@
 """Tests of walks among convex sets, of the weights computed from what they find, and their use."""
 
-from collections.abc import Callable
-from types import ModuleType
-
 import numpy as np
 import pytest
 from brute_force import stage_cost
 from brute_force_sets import is_convex, tiny_graphs
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from recording import Recorder
 from scipy.optimize import linprog
 
-from boundmark.bounds.pipeline.quick_partition import quick_partition
-from boundmark.bounds.pipeline.weights import cut_tree, packing
 from boundmark.bounds.pipeline.weights.known_sets import POSITIONS, KnownSets
 from boundmark.bounds.pipeline.weights.set_weights import (
     Found,
@@ -25,7 +19,6 @@ from boundmark.bounds.pipeline.weights.tensors import ANY, FIRST, LAST, Tensors,
 from boundmark.datasets.pipeline import regal_style
 from boundmark.problems.method import Budget
 from boundmark.problems.pipeline import PipelineInstance
-from boundmark.problems.pipeline.graph import PipelineGraph
 
 GAP = 0.01
 
@@ -293,16 +286,3 @@ def test_few_sets_are_handed_over() -> None:
     assert found
     assert (found.threshold, found.sets) == (10, tuple(range(1, 3_001)))
     assert shared.found(True) is None
-
-
-@pytest.mark.parametrize("method", [cut_tree, packing])
-def test_a_known_partition_is_not_searched_again(
-    monkeypatch: pytest.MonkeyPatch,
-    random_graph: Callable[..., PipelineGraph],
-    method: ModuleType,
-) -> None:
-    """Its stages are sets that weights reckon with from the beginning."""
-    sample = PipelineInstance(random_graph(20, seed=1), 4)
-    start = quick_partition(sample, 1, Budget(1), 0)
-    monkeypatch.delattr(method, "quick_partition")
-    method.run(sample, Budget(0.0), 0, Recorder(), shared=SharedWeights(start))
