@@ -1,6 +1,7 @@
 """`plan`: which parallelism is best for a model, as one question with one certificate."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from boundmark.bounds.layers.parallel import (
     front,
     parts,
 )
+from boundmark.datasets.layers.language_models import public_name
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming
 from boundmark.problems.json_documents import canonical_json
@@ -313,7 +315,8 @@ def plan(
     weight_bits, cache_bits, memory_percent
         As of problem `layers`.
     overhead
-        What an engine adds to each step of a stage, in seconds or as ``"2ms"``.
+        What an engine adds to each step of a stage, in seconds or as ``"2ms"``; nothing by default,
+        since published steps show no one figure.
     recompute
         Whether training keeps no more of each layer than its input, and runs it again: ``"none"``,
         ``"full"`` or, as is best, ``"any"``.
@@ -407,6 +410,7 @@ def start_line(model: str, question: Asked, row: Row) -> str:
     For training, these are options of Megatron-LM.
     """
     t, d, e, m, b, again = row.name
+    model = shlex.quote(public_name(model))
     counts = list(Counter(row.devices).values())
     counts[0] -= question.outer[0]
     counts[-1] -= question.outer[1]

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from boundmark.datasets.layers.hf_config import transformer
@@ -28,6 +29,14 @@ def published() -> Mapping[str, Mapping[str, Any]]:
 def load(member: str) -> LayerModel:
     """Return a model; raises `UnknownNameError` for another name."""
     return transformer(find("model", member, published())["config"])
+
+
+def public_name(name: str) -> str:
+    """Return what tools call a model: the public name of a member, a file, or its folder."""
+    dataset, _, member = name.partition("/")
+    if dataset == DATASET.name and member in published():
+        return str(published()[member]["source"])
+    return str(Path(name).parent) if Path(name).name == "config.json" else name
 
 
 DATASET = Dataset(

@@ -61,6 +61,7 @@ def test_the_answer(asked: PlanAnswer) -> None:
     assert table["cost"].dropna().is_monotonic_increasing
     whole = asked.to_json()
     assert json.loads(json.dumps(whole)) == whole
+    assert "vllm serve meta-llama/" in whole["start"]
     assert whole["start"].endswith("--tensor-parallel-size 4 --pipeline-parallel-size 1")
 
 

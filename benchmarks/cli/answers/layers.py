@@ -2,7 +2,6 @@
 
 import shlex
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -237,10 +236,9 @@ def as_tool(answer: Answer, tool: str, model: str, hosts: str) -> str:
             "expected `boundmark plan`, which prints it."
         )
     if source.dataset == language_models.DATASET.name:
-        model = str(language_models.published()[source.member]["source"])
-    elif Path(model).name == "config.json":
-        model = str(Path(model).parent)
-    return write_as(tool, Launch(_instance(answer), solution, shlex.quote(model), hosts))
+        model = f"{source.dataset}/{source.member}"
+    name = shlex.quote(language_models.public_name(model))
+    return write_as(tool, Launch(_instance(answer), solution, name, hosts))
 
 
 def arranged(answer: Answer, use_fewer: bool) -> Answer:

@@ -4,6 +4,7 @@ import pytest
 from recording import Recorder
 
 from boundmark.benchmarks.running.suite_file import load_suite
+from boundmark.datasets.layers.language_models import public_name
 from boundmark.datasets.layers.plans import DATASET, load
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import UnknownNameError
@@ -40,6 +41,14 @@ def test_rules_of_thumb_beside_the_optimum() -> None:
     # 70 billion parameters of two bytes do not fit on one of them.
     assert found["plan-replicas"][0][:2] == (2, 8)
     assert optimum < found["plan-vllm"][1] < found["plan-replicas"][1]
+
+
+def test_what_tools_call_models() -> None:
+    """Members by their public names, a configuration by its folder, other files as they are."""
+    assert public_name("language-models/llama-3-70b") == "meta-llama/Meta-Llama-3-70B"
+    assert public_name("models/mine/config.json") == "models/mine"
+    assert public_name("mine.gguf") == "mine.gguf"
+    assert public_name("language-models/unknown") == "language-models/unknown"
 
 
 def test_names_that_no_question_has() -> None:

@@ -60,14 +60,19 @@ def test_parameters(name: str, gib: float) -> None:
 @pytest.mark.parametrize(
     ("name", "shares"),
     [
-        ("22B", (66.8, 49.4, 16.2, 7.6)),
+        ("22B", (66.8, 49.4, 16.1, 7.6)),
         ("175B", (62.0, 56.5, 18.5, 8.7)),
-        ("530B", (58.3, 62.0, 20.3, 9.4)),
-        ("1T", (58.3, 62.0, 20.3, 9.4)),
+        ("530B", (58.3, 61.9, 20.2, 9.5)),
+        ("1T", (58.3, 61.9, 20.2, 9.5)),
     ],
 )
 def test_shares_of_the_plain_footprint(name: str, shares: tuple[float, ...]) -> None:
-    """In percent: sequence parallelism, no matrix of attention, both, and full recomputation."""
+    """In percent: sequence parallelism, no matrix of attention, both, and full recomputation.
+
+    The published figures are 16.2 for both at 22B, and 62.0, 20.3 and 9.4 at 530B and 1T. They do
+    not follow from the published bytes: 9.5625 of 59.25 GiB are 16.14 %, and 23.076171875 of
+    114.0234375 GiB 20.24 %; nor do 13/21 and 2/21, by the equations, make 62.0 and 9.4 %.
+    """
     _, width, heads, tensor, *_ = PAPER[name]
     matrix = heads * CONTEXT / width
     plain = activation_bytes(1, width, tensor, splits_tokens=False, attention=matrix)
@@ -77,8 +82,7 @@ def test_shares_of_the_plain_footprint(name: str, shares: tuple[float, ...]) -> 
         activation_bytes(1, width, tensor),
         activation_bytes(1, width, tensor, recomputes=True, splits_tokens=False),
     )
-    # As printed, some of them are a digit off what the printed equations give.
-    assert [100 * one / plain for one in found] == pytest.approx(shares, abs=0.13)
+    assert tuple(round(100 * one / plain, 1) for one in found) == shares
 
 
 def test_layers_that_run_again() -> None:
