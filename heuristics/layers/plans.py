@@ -8,7 +8,7 @@ vLLM
     docs/serving/parallelism_scaling.md: tensor parallelism over all devices of a host, pipeline
     parallelism over hosts.
 Megatron-LM
-    [NARAYANAN21], takeaways 1 and 2: tensor parallelism up to the devices of a host, then as few
+    [MEGATRON21], takeaways 1 and 2: tensor parallelism up to the devices of a host, then as few
     stages as fit, then replicas.
 replicas
     Answers to users of vLLM (issues 367, 1435, 6938): as many replicas as fit, each with tensor
