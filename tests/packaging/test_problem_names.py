@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # What is looked at, but for folders and files named after a problem.
 LAYERS = ("problems", "datasets", "heuristics", "bounds", "reports", "benchmarks")
 
-# The checker has to know its problems without entry points, because it runs on its own.
-REGISTRIES = {"bounds/checker/registry.py"}
+# The checker has to know its problems without entry points, because it runs on its own; `plan` is a
+# command and a function for language models only.
+EXCEPTIONS = {"bounds/checker/registry.py", "benchmarks/plan.py"}
 
 # Of a problem that is called by a word of every model's, only modules and classes are mentions.
 WORDS = {"layers": r"boundmark\.\w+\.layers(?![a-z])|Layers(?=Instance)"}
@@ -28,7 +29,7 @@ def shared_files(layer: str) -> Iterator[Path]:
     """Yield the files of a layer that are no problem's, and in no problem's folder."""
     for path in sorted((ROOT / layer).rglob("*.py")):
         inside = path.relative_to(ROOT)
-        if inside.is_relative_to(MICRO_BENCHMARKS) or str(inside) in REGISTRIES:
+        if inside.is_relative_to(MICRO_BENCHMARKS) or str(inside) in EXCEPTIONS:
             continue
         if not set(problems()) & set(inside.with_suffix("").parts):
             yield path
