@@ -51,6 +51,9 @@ CHOICES = {
     "b": "sequences of a micro-batch",
 }
 
+# What tools offer beyond that; answers say nothing of it.
+NOT_BUILT = {"v": "virtual stages (interleaved schedules)", "c": "context parallelism"}
+
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -491,6 +494,11 @@ def read_numbers(
     for key, value in pairs:
         if key in found:
             raise InvalidInputError(f"{name} has {key!r} twice; expected it once.")
+        if key in NOT_BUILT:
+            raise InvalidInputError(
+                f"{name} has {key!r}: {NOT_BUILT[key]} cannot be planned yet; "
+                f"expected numbers of {', '.join(known)}."
+            )
         if key not in known or not re.fullmatch(r"[1-9]\d{0,6}" if key != "r" else "[01]", value):
             raise InvalidInputError(
                 f"{name} has {quoted(f'{key}={value}')}; expected numbers of {', '.join(known)}, "

@@ -283,6 +283,7 @@ def test_files_for_the_checker(asked: PlanAnswer, tmp_path: Path) -> None:
         (MODEL, "4xA10", {"tpot": "fast"}, "tpot is 'fast'; expected a time such as 30ms"),
         (MODEL, "4xA10", {"fix": "x=3"}, "fix has 'x=3'; expected numbers of t, p, d, e, b"),
         (MODEL, "4xA10", {"fix": "t=2,t=4"}, "fix has 't' twice"),
+        (MODEL, "4xA10", {"fix": "v=2"}, "virtual stages .* cannot be planned yet"),
         (MODEL, "4xA10", {"fix": "t=3"}, "tensor_parallel is 3, and layer"),
         (MODEL, "4xA10", {"fix": "t=8"}, "no number of devices may split the layers"),
         (MODEL, "4xA10", {"fix": "d=9"}, "nothing may be chosen: expected fewer restrictions"),
