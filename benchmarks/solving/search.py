@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from boundmark.benchmarks.solving.grading import GivenSolution
 
-COMPILING = "compiling the kernels of methods, once after installation; up to half a minute ..."
+COMPILING = "loading methods; once after installation, kernels compile for up to half a minute ..."
 
 Ended: TypeAlias = list[tuple[PlannedTask, Outcome]]
 
