@@ -210,6 +210,8 @@ def true_cost_page() -> Filling:
     most = excess.groupby(runs["costs"]).max()
     cells = int((runs["costs"] == "tuned").sum())
     best = {name: int((excess[runs["costs"] == name] == 0).sum()) for name in machine_runs.COSTS}
+    close_to_best = (excess <= 2).groupby(runs["costs"]).sum()
+    spread = 100 * (runs["high"] / runs["low"] - 1)
     return Filling(
         _parts(
             engines=true_costs.engine_table, stages=true_costs.stage_table,
@@ -225,12 +227,14 @@ def true_cost_page() -> Filling:
             f"partitions are still {_excess('calibrated')} above the optimum",
             f"Their sum is {_whole()} times the whole model",
             f"a step takes {steps[0]:.2f} to {steps[-3]:.1f} times what the roofline says",
-            f"best of the five in {best['tuned']} of {cells} cells and at most "
-            f"{most['tuned']:.1f} % above the best in the others; those found at measured times, "
-            f"for which each operator has to run by itself, in {best['measured']} and at most "
+            f"best of the five in {best['tuned']} of {cells} cells, within 2 % of it in "
+            f"{close_to_best['tuned']}, and at most {most['tuned']:.1f} % above it; those at "
+            f"measured times were the best in {best['measured']}, within 2 % in "
+            f"{close_to_best['measured']}, and at most "
             f"{most['measured']:.1f} %. The roofline's were up to {most['roofline']:.0f} % above "
             f"the best, those on calibrated costs up to {most['calibrated']:.0f} %, those of even "
             f"work up to {most['even work']:.0f} %",
+            f"repeats of one partition differ by {spread.min():.0f} to {spread.max():.0f} %",
         ],
     )  # fmt: skip
 
