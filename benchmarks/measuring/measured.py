@@ -12,6 +12,9 @@ from boundmark.problems.errors import BoundmarkError
 # Runs that do not count, before those that do.
 WARM_UP = 2
 
+# A shared processor's clock changes within seconds: stages that are compared run so often in turn.
+TURN = 2
+
 SEED = 1
 
 # From this ratio of a run's wall time to its thread's time on the processor, a user is told of it.

@@ -23,6 +23,7 @@ import pandas as pd
 from page import markdown
 
 import boundmark
+from boundmark.benchmarks.measuring.measured import TURN
 from boundmark.benchmarks.measuring.pipeline import torch_stages
 from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
 from boundmark.benchmarks.measuring.torch_execution import Program, runnable
@@ -34,10 +35,9 @@ STORED = Path(__file__).with_name("machine_runs.csv")
 
 COSTS = ("even work", "roofline", "calibrated", "measured", "tuned")
 
-# A shared machine's clock changes within seconds: all stages of all partitions of a cell run in
-# turns, twice each after two runs that do not count; every fifth turn together is one of five
-# repeats.
-RUNS, REPEATS = 2, 5
+# All stages of all partitions of a cell run in turns, two runs each after two that do not count;
+# every fifth turn together is one of five repeats.
+REPEATS = 5
 
 # Runs of each operator.
 PROFILE_RUNS = 20
@@ -109,19 +109,15 @@ def computing(
 
     A stage is known by its operators, so that equal ones of several partitions run once.
     """
-    timers: dict[bytes, Callable[[int], torch_stages.StageRuns]] = {}
+    timers: dict[bytes, torch_stages.Timer] = {}
     for stages in partitions:
-        cut = torch_stages.cut_program(program, stages.tolist())
-        for stage, timer in zip(
-            cut, torch_stages.stage_timers(program, cut, settings), strict=True
-        ):
-            timers.setdefault((stages == stage.number).tobytes(), timer)
+        torch_stages.add_timers(timers, program, stages, settings)
     taken: dict[bytes, list[list[int]]] = {key: [[] for _ in range(REPEATS)] for key in timers}
     end = time.monotonic() + seconds
     turns = 0
     while turns < REPEATS or time.monotonic() < end:
         for key, timer in timers.items():
-            taken[key][turns % REPEATS] += timer(RUNS).times
+            taken[key][turns % REPEATS] += timer(TURN).times
         turns += 1
     return {key: [statistics.median(one) for one in repeats] for key, repeats in taken.items()}
 

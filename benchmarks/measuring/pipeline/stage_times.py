@@ -13,13 +13,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from boundmark.benchmarks.measuring.measured import clock_of, random_input
+from boundmark.benchmarks.measuring.measured import TURN, clock_of, random_input
 from boundmark.problems.errors import BoundmarkError
 
 # Seconds to wait for a stage; whoever is silent for longer hangs.
@@ -74,8 +74,6 @@ class StageTimes:
     waited
         Largest wall time of a stage over the time that counts, which is the thread's on the
         processor where a stage has one thread.
-    runs_alone
-        What each stage computes while the others wait, in each run.
     """
 
     processors: tuple[tuple[int, ...], ...]
@@ -86,7 +84,6 @@ class StageTimes:
     operators: tuple[Mapping[str, int], ...]
     load: float
     waited: float = 1.0
-    runs_alone: tuple[tuple[int, ...], ...] = ()
 
 
 def measure_stages(
@@ -121,8 +118,28 @@ def measure_stages(
         operators=tuple(one["operators"] for one in reports),
         load=load,
         waited=max(_median(one["wall"]) / max(1, _median(one["run"])) for one in reports),
-        runs_alone=tuple(tuple(one["run"][:first][-kept:]) for one in reports),
     )
+
+
+def alone_in_turns(
+    partitions: Sequence[Sequence[Path]], settings: MeasurementSettings
+) -> list[list[Sequence[int]]]:
+    """Return what each stage of each partition computes while all others wait, in each run."""
+    with ExitStack() as opened:
+        pipelines, inputs = [], []
+        for stages in partitions:
+            folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+            processors = assigned(len(stages), settings.threads)
+            pipelines.append(opened.enter_context(_pipeline(stages, processors, settings, folder)))
+            inputs.append(pipelines[-1].inputs())
+        for turn in [settings.warm_up] + [TURN] * -(-settings.repeats // TURN):
+            for pipeline, given in zip(pipelines, inputs, strict=True):
+                for _ in range(turn):
+                    pipeline.put(given)
+                    pipeline.get()
+        return [
+            [one["run"][settings.warm_up :] for one in pipeline.reports()] for pipeline in pipelines
+        ]
 
 
 def assigned(stages: int, threads: int) -> tuple[tuple[int, ...], ...]:

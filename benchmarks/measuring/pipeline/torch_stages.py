@@ -7,13 +7,14 @@ it computes itself. What it writes in place is no tensor of another stage.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from boundmark.benchmarks.measuring.measured import WARM_UP, clock_of
 from boundmark.benchmarks.measuring.torch_compiled import compiled
 from boundmark.benchmarks.measuring.torch_execution import Program
 from boundmark.benchmarks.measuring.torch_times import is_timed, launched, replayed, threads_of
 from boundmark.datasets.readers.torch_export.writes import VIEWS, Writes, is_write
+from boundmark.problems.arrays import IntArray
 from boundmark.problems.errors import BoundmarkError
 
 
@@ -99,6 +100,25 @@ def stage_timers(
             except BoundmarkError as error:
                 raise BoundmarkError(f"stage {stage.number}: {error}") from error
         yield partial(_runs, program.device, call, given, settings.threads)
+
+
+# What runs a stage so many times.
+Timer: TypeAlias = Callable[[int], StageRuns]
+
+
+def add_timers(
+    timers: dict[bytes, Timer], program: Program, stages: IntArray, settings: TorchSettings
+) -> None:
+    """Add what times each stage of a partition, shape (n,), by which operators the stage has.
+
+    So stages that several partitions share are compiled and run once.
+    """
+    keys = {int(number): (stages == number).tobytes() for number in set(stages.tolist())}
+    if set(keys.values()) <= timers.keys():
+        return
+    cut = cut_program(program, stages.tolist())
+    for stage, timer in zip(cut, stage_timers(program, cut, settings), strict=True):
+        timers.setdefault(keys[stage.number], timer)
 
 
 def _run(call: Any, given: Sequence[Any]) -> Any:

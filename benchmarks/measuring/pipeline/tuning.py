@@ -7,8 +7,8 @@ partition is expected to be no faster than the best that has run.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ import numpy as np
 from boundmark.benchmarks.api import solve
 from boundmark.benchmarks.arguments import check_flags, path_of
 from boundmark.benchmarks.measuring import torch_execution
+from boundmark.benchmarks.measuring.measured import TURN
 from boundmark.benchmarks.measuring.operator_times import check_suffix
 from boundmark.benchmarks.measuring.pipeline import stage_times, torch_stages
 from boundmark.benchmarks.measuring.pipeline.stage_files import (
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
 # How often partitions that may both be the best run again.
 MOST_TURNS = 4
 
-# Two runs of one partition minutes apart differ by so much on a shared processor, ten times as much
-# as the standard error of either.
+# Runs of one partition minutes apart differ by so much on a shared processor, ten times as much as
+# the standard error of either; partitions within it are told apart by runs in turns only.
 BETWEEN_RUNS = 0.05
 
 # Stages that run on a processor begin with the costs of one of its cores.
@@ -66,8 +67,9 @@ ONE_CORE = "x86-core"
 # small operators twice as long, and brings nothing.
 PROFILE_REPEATS = 10
 
-# Runs the stages of a partition, shape (n,): nanoseconds of each run, for each of the k stages.
-RunStages: TypeAlias = Callable[[IntArray], Sequence[Sequence[int]]]
+# Runs all stages of some partitions, each of shape (n,), in turns: nanoseconds of each run, by
+# `stage_key`.
+RunStages: TypeAlias = Callable[[Sequence[IntArray]], Mapping[bytes, Sequence[int]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,8 @@ class TuningRound:
     Attributes
     ----------
     number
-        0 for the partition that is best on the costs at the beginning.
+        0 for the partition that is best on the costs at the beginning; 1 for the best one on a data
+        sheet's costs, where those are others.
     stages
         The stage of each operator, shape (n,), numbered as data flow.
     predicted, real
@@ -108,35 +111,35 @@ class Tuning:
 
     Attributes
     ----------
-    model
-        What the model is called.
     names
-        The names of its operators.
+        The names of the model's operators.
     rounds
         The partitions that ran, in this order.
     times
         Nanoseconds of each operator, by the rounds.
     bound
         No partition takes less on these times, certified; in nanoseconds.
+    ended
+        Why no further round followed, as a sentence.
+    model
+        What the model is called.
     machine
         What ran the stages, in words.
     base
         The device whose link and memory go with the times.
     began_with
         The costs of round 0, in words.
-    ended
-        Why no further round followed, as a sentence.
     """
 
-    model: str
     names: tuple[str, ...]
     rounds: tuple[TuningRound, ...]
     times: Mapping[str, int]
     bound: int
-    machine: str
-    base: str
-    began_with: str
     ended: str
+    model: str = ""
+    machine: str = ""
+    base: str = ""
+    began_with: str = ""
 
     @property
     def best(self) -> TuningRound:
@@ -245,11 +248,37 @@ def tune(
         raise InvalidInputError(
             f"{path} has a backward pass; expected a model of inference, whose stages can run."
         )
+    plain = choose(
+        load(path, device=_base(source.device), dims=dims),
+        {"k": k, "costs": "roofline"}, "pipeline", are_texts=False,
+    )  # fmt: skip
+    on_data_sheet = plain.make(plain.given)
+    assert isinstance(on_data_sheet, PipelineInstance)
     run, machine = _runner(path, instance, dims, torch_device, compiled, threads, repeats)
+    found = tuned(instance, graph, run, on_data_sheet.graph.work, rounds, seconds, on_round)
+    return replace(
+        found, model=path.name, machine=machine, base=_base(source.device), began_with=began_with
+    )
+
+
+def tuned(
+    instance: PipelineInstance,
+    graph: ComputationGraph,
+    run: RunStages,
+    on_data_sheet: IntArray,
+    rounds: int,
+    seconds: float,
+    on_round: Callable[[TuningRound], None] = lambda found: None,
+) -> Tuning:
+    """Find the partition of a model that is best on whatever machine runs its stages.
+
+    It begins with the instance's costs; the partition that is best on a data sheet's runs too, so
+    that the answer is no worse than what is had without any runs.
+    """
     loop = _Loop(instance, graph, run, seconds)
     ended = f"{rounds} rounds have run"
     try:
-        for found in loop.rounds(rounds):
+        for found in loop.rounds(rounds, on_data_sheet):
             on_round(found)
         ended = loop.ended or ended
         loop.settle()
@@ -263,14 +292,10 @@ def tune(
         ended = f"the stages of another partition could not be run: {error}"
     work = np.rint(loop.work()).astype(np.int64)
     return Tuning(
-        model=path.name,
         names=tuple(instance.graph.names),
         rounds=tuple(loop.ran),
         times=dict(zip(instance.graph.names, work.tolist(), strict=True)),
         bound=_solved(instance, work, seconds)[1],
-        machine=machine,
-        base=_base(source.device),
-        began_with=began_with,
         ended=ended,
     )
 
@@ -285,7 +310,7 @@ class _Loop:
         self._classes = graph.op_types
         sizes = (graph.flops, graph.read_bytes, graph.output_bytes, graph.param_bytes)
         self._kinds = list(zip(graph.op_types, *(one.tolist() for one in sizes), strict=True))
-        self._runs: list[list[list[int]]] = []
+        self._runs: dict[bytes, list[int]] = {}
         self.ran: list[TuningRound] = []
         self.ended = ""
 
@@ -294,80 +319,84 @@ class _Loop:
         seen = [
             [
                 StageObservation(found.stages == at, median(one) if one else 0, standard_error(one))
-                for at, one in enumerate(runs)
+                for at, one in enumerate(self._runs_of(found.stages))
             ]
-            for found, runs in zip(self.ran, self._runs, strict=True)
+            for found in self.ran
         ]
         return tuned_work(self._instance.graph.work, self._classes, self._kinds, seen)
 
-    def rounds(self, most: int) -> Iterator[TuningRound]:
-        """Yield the first round and up to so many others."""
-        for number in range(most + 1):
+    def rounds(self, most: int, on_data_sheet: IntArray) -> Iterator[TuningRound]:
+        """Yield the first rounds and up to so many others."""
+        graph = self._instance.graph
+        stages, bound = _solved(self._instance, graph.work, self._seconds)
+        yield self._run_first(stages, graph.work, bound)
+        if not np.array_equal(on_data_sheet, graph.work):
+            plain, _ = _solved(self._instance, on_data_sheet, self._seconds)
+            if not np.array_equal(plain, stages):
+                yield self._run_first(plain, graph.work, bound)
+        for _ in range(most):
             work = np.rint(self.work()).astype(np.int64)
             stages, bound = _solved(self._instance, work, self._seconds)
             if any(np.array_equal(stages, one.stages) for one in self.ran):
                 self.ended = "the partition that is best on the tuned times has run"
                 return
-            predicted = stage_costs(with_work(self._instance.graph, work), stages, self._instance.k)
-            if self.ran and predicted.max() >= min(max(one.real) for one in self.ran):
+            predicted = stage_costs(with_work(graph, work), stages, self._instance.k)
+            if predicted.max() >= max(self._best().real):
                 self.ended = "the next partition is expected to be no faster than the best so far"
                 return
-            change = self._run_again([self._best()]) if self.ran else 1.0
-            self._runs.append(_times(self._timed(stages), change))
-            self.ran.append(
-                self._round(number, stages, tuple(predicted.tolist()), bound, self._runs[-1])
-            )
-            yield self.ran[-1]
+            yield self._run_first(stages, work, bound)
 
     def settle(self) -> None:
-        """Run the partitions again, in turns, that may be the best."""
+        """Run the partitions again that may be the best, and judge them by these runs alone."""
+        fresh: dict[bytes, list[int]] = {}
         for _ in range(MOST_TURNS):
-            most = max(self.ran[self._best()].real) * (1 + BETWEEN_RUNS)
-            close = [
-                at for at, one in enumerate(self.ran) if max(one.real) * (1 - one.error) <= most
-            ]
+            most = max(self._best().real) * (1 + BETWEEN_RUNS)
+            close = [one.stages for one in self.ran if max(one.real) * (1 - one.error) <= most]
             if len(close) < 2:
                 return
-            self._run_again(close)
+            for key, times in self._run_in_turns(close).items():
+                fresh.setdefault(key, []).extend(times)
+                self._runs[key] = fresh[key]
+            self._judge()
 
-    def _best(self) -> int:
-        return min(range(len(self.ran)), key=lambda at: max(self.ran[at].real))
+    def _best(self) -> TuningRound:
+        return min(self.ran, key=lambda one: max(one.real))
 
-    def _run_again(self, rounds: Sequence[int]) -> float:
-        """Run partitions again, and return how much faster the machine was when they ran first.
+    def _runs_of(self, stages: IntArray) -> list[list[int]]:
+        return [self._runs.get(stage_key(stages, at), []) for at in range(self._instance.k)]
+
+    def _run_first(self, stages: IntArray, work: IntArray, bound: int) -> TuningRound:
+        """Run a partition, in turns with the best so far, whose times are known."""
+        graph, k = self._instance.graph, self._instance.k
+        beside = [self._best().stages] if self.ran else []
+        for key, times in self._run_in_turns([*beside, stages]).items():
+            self._runs.setdefault(key, []).extend(times)
+        predicted = tuple(stage_costs(with_work(graph, work), stages, k).tolist())
+        self.ran.append(TuningRound(len(self.ran), stages, predicted, (), 0.0, bound))
+        self._judge()
+        return self.ran[-1]
+
+    def _run_in_turns(self, partitions: Sequence[IntArray]) -> dict[bytes, list[int]]:
+        """Return new times of stages, made those of the machine on which the first ones ran.
 
         A shared processor's speed changes by a quarter within minutes, more than partitions differ
-        by; so all times are made those of the first round.
+        by.
         """
-        fresh = [self._timed(self.ran[at].stages) for at in rounds]
-        change = _total(self._runs[at] for at in rounds) / max(1.0, _total(fresh))
-        for at, more in zip(rounds, fresh, strict=True):
-            one = self.ran[at]
-            for runs, times in zip(self._runs[at], _times(more, change), strict=True):
-                runs += times
-            self.ran[at] = self._round(
-                one.number, one.stages, one.predicted, one.bound, self._runs[at]
-            )
-        return change
+        fresh = {key: list(one) for key, one in self._run(partitions).items()}
+        known = [key for key in fresh if self._runs.get(key)]
+        now = sum(median(fresh[key]) for key in known)
+        change = sum(median(self._runs[key]) for key in known) / now if now else 1.0
+        return {key: [round(change * one) for one in times] for key, times in fresh.items()}
 
-    def _timed(self, stages: IntArray) -> list[list[int]]:
-        """Run stages, and return their times; none of those without operators."""
-        runs = [list(one) for one in self._run(stages)]
-        return runs + [[] for _ in range(self._instance.k - len(runs))]
-
-    def _round(
-        self,
-        number: int,
-        stages: IntArray,
-        predicted: tuple[int, ...],
-        bound: int,
-        runs: Sequence[Sequence[int]],
-    ) -> TuningRound:
+    def _judge(self) -> None:
+        """State for each round what its stages take by all that has run."""
         graph, k = self._instance.graph, self._instance.k
-        transfers = stage_costs(graph, stages, k) - stage_work(graph, stages, k)
-        real = [round(median(one)) if one else 0 for one in runs] + transfers
-        error = standard_error(runs[int(real.argmax())])
-        return TuningRound(number, stages, predicted, tuple(real.tolist()), error, bound)
+        for at, one in enumerate(self.ran):
+            runs = self._runs_of(one.stages)
+            transfers = stage_costs(graph, one.stages, k) - stage_work(graph, one.stages, k)
+            real = [round(median(times)) if times else 0 for times in runs] + transfers
+            error = standard_error(runs[int(real.argmax())])
+            self.ran[at] = replace(one, real=tuple(real.tolist()), error=error)
 
 
 def _base(device: str) -> str:
@@ -376,14 +405,9 @@ def _base(device: str) -> str:
     return name if name in shipped().devices else default_device().name
 
 
-def _total(partitions: Iterable[Sequence[Sequence[int]]]) -> float:
-    """Return the sum of all stages' medians."""
-    return float(sum(median(one) for stages in partitions for one in stages if one))
-
-
-def _times(stages: Sequence[Sequence[int]], change: float) -> list[list[int]]:
-    """Return the times of runs as on a machine that is so much slower."""
-    return [[round(change * one) for one in runs] for runs in stages]
+def stage_key(stages: IntArray, number: int) -> bytes:
+    """Return what stages of several partitions are equal by: which operators they have."""
+    return bytes((stages == number).tobytes())
 
 
 def standard_error(runs: Sequence[int]) -> float:
@@ -458,18 +482,23 @@ def _runner(
 
     settings = MeasurementSettings(threads, repeats=repeats)
 
-    def run(stages: IntArray) -> Sequence[Sequence[int]]:
-        number = dict(zip(instance.graph.names, stages.tolist(), strict=True))
-        models = split_model(path, number, range(instance.k), dims or {})
-        given = GivenPartition(instance, Partition(stages), "", ())
+    def run(partitions: Sequence[IntArray]) -> Mapping[bytes, Sequence[int]]:
+        keys, paths = [], []
         with TemporaryDirectory(prefix="boundmark-") as folder:
-            times = stage_times.measure_stages(
-                written(CutModel(given, models), Path(folder)), settings
-            )
-        runs: list[Sequence[int]] = [()] * instance.k
-        for model, one in zip(models, times.runs_alone, strict=True):
-            runs[model.stage] = one
-        return runs
+            for at, stages in enumerate(partitions):
+                number = dict(zip(instance.graph.names, stages.tolist(), strict=True))
+                models = split_model(path, number, range(instance.k), dims or {})
+                given = GivenPartition(instance, Partition(stages), "", ())
+                own = Path(folder) / str(at)
+                own.mkdir()
+                paths.append(written(CutModel(given, models), own))
+                keys.append([stage_key(stages, model.stage) for model in models])
+            found = stage_times.alone_in_turns(paths, settings)
+        times: dict[bytes, list[int]] = {}
+        for own_keys, runs in zip(keys, found, strict=True):
+            for key, one in zip(own_keys, runs, strict=True):
+                times.setdefault(key, []).extend(one)
+        return times
 
     return run, f"onnxruntime {onnxruntime.__version__} on {cpu_name()}, {threads} thread(s)"
 
@@ -478,13 +507,21 @@ def _torch_runner(path: Path, settings: TorchSettings) -> tuple[RunStages, str]:
     program = torch_execution.runnable(path, device=settings.device)
     import torch
 
-    def run(stages: IntArray) -> Sequence[Sequence[int]]:
-        cut = torch_stages.cut_program(program, stages.tolist())
-        found = torch_stages.measure_stages(program, cut, settings)
-        runs: list[Sequence[int]] = [()] * (int(stages.max()) + 1)
-        for stage, one in zip(cut, found, strict=True):
-            runs[stage.number] = one.times
-        return runs
+    timers: dict[bytes, torch_stages.Timer] = {}
+
+    def run(partitions: Sequence[IntArray]) -> Mapping[bytes, Sequence[int]]:
+        for stages in partitions:
+            torch_stages.add_timers(timers, program, stages, settings)
+        keys = {
+            stage_key(stages, number) for stages in partitions for number in set(stages.tolist())
+        }
+        # A stage is captured anew for each turn on a GPU, whose clock changes less.
+        turn = settings.repeats if program.device.type == "cuda" else TURN
+        times: dict[bytes, list[int]] = {key: [] for key in keys}
+        for _ in range(0, settings.repeats, turn):
+            for key in keys:
+                times[key] += timers[key](turn).times
+        return times
 
     place = f"{cpu_name()}, {settings.threads} thread(s)"
     if program.device.type == "cuda":

@@ -2,7 +2,8 @@
 
 import importlib.util
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,16 @@ import pytest
 from command_line import boundmark_here as command
 
 import boundmark
-from boundmark.benchmarks.measuring.pipeline import tuning
 from boundmark.benchmarks.measuring.pipeline.tuning import (
-    RunStages,
+    Tuning,
+    stage_key,
     standard_error,
     tune,
+    tuned,
     with_work,
 )
 from boundmark.benchmarks.solving.model import choose, load
+from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.devices import find_device
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 from boundmark.problems.pipeline import PipelineInstance
@@ -28,41 +31,68 @@ SQUEEZENET = Path(onnx.__file__).parent / "backend/test/data/light/light_squeeze
 
 K = 4
 
+# A stage's runs differ by so much.
+PARTS = 0.95, 1.0, 1.1
 
-@pytest.fixture
-def true_times() -> np.ndarray:
+
+@pytest.fixture(scope="module")
+def instance() -> PipelineInstance:
+    """Return a question about a real model, on a data sheet's costs."""
+    choice = choose(load(SQUEEZENET), {"k": K}, "pipeline", are_texts=False)
+    found = choice.make(choice.given)
+    assert isinstance(found, PipelineInstance)
+    return found
+
+
+@pytest.fixture(scope="module")
+def true_times(instance: PipelineInstance) -> np.ndarray:
     """Return times that differ from the roofline by a factor for each type, and by some noise."""
-    model = load(SQUEEZENET)
-    choice = choose(model, {"k": K}, "pipeline", are_texts=False)
-    instance = choice.make(choice.given)
-    assert isinstance(instance, PipelineInstance)
     generator = np.random.default_rng(1)
-    types = model.source.op_types
+    types = load(SQUEEZENET).source.op_types
     factor = {name: generator.uniform(0.5, 6) for name in sorted(set(types))}
     factors = np.array([factor[name] for name in types]) * generator.uniform(0.8, 1.2, len(types))
     return np.rint(instance.graph.work * factors).astype(np.int64)
 
 
-def stages_take(times: np.ndarray, fails_after: int = 100) -> Callable[..., tuple[RunStages, str]]:
-    """Return a stand-in for what runs stages: each takes what its operators do together."""
-    ran = []
+class Stages:
+    """A stand-in for a machine: a stage takes what its operators do together, times its luck."""
 
-    def run(stages: np.ndarray) -> Sequence[Sequence[int]]:
-        ran.append(stages)
-        if len(ran) > fails_after:
+    def __init__(
+        self, times: np.ndarray, fails_after: int = 100, luck: Sequence[float] = ()
+    ) -> None:
+        self.times, self.fails_after, self.luck = times, fails_after, list(luck)
+        self.ran: list[Sequence[np.ndarray]] = []
+
+    def __call__(self, partitions: Sequence[np.ndarray]) -> dict[bytes, list[int]]:
+        """Run partitions."""
+        if len(self.ran) >= self.fails_after:
             raise BoundmarkError("stage 2: memory is short.")
-        return [[int(times[stages == at].sum())] * 3 for at in range(K)]
+        luck = self.luck[len(self.ran)] if len(self.ran) < len(self.luck) else 1.0
+        self.ran.append(partitions)
+        return {
+            stage_key(stages, at): [round(luck * part * self.total(stages, at)) for part in PARTS]
+            for stages in partitions
+            for at in range(K)
+        }
 
-    return lambda *_: (run, "a machine of this test")
+    def total(self, stages: np.ndarray, at: int) -> int:
+        """Return what a stage takes."""
+        return int(self.times[stages == at].sum())
 
 
-def test_it_gets_to_the_optimum(monkeypatch: pytest.MonkeyPatch, true_times: np.ndarray) -> None:
+def run_rounds(
+    instance: PipelineInstance, machine: Stages, rounds: int, data_sheet: np.ndarray | None = None
+) -> Tuning:
+    """Tune on a machine of a test."""
+    graph = load(SQUEEZENET).source
+    assert isinstance(graph, ComputationGraph)
+    other = instance.graph.work if data_sheet is None else data_sheet
+    return tuned(instance, graph, machine, other, rounds, seconds=5)
+
+
+def test_it_gets_to_the_optimum(instance: PipelineInstance, true_times: np.ndarray) -> None:
     """Where stages take the sum of their operators, a few rounds are within 2 % of it."""
-    monkeypatch.setattr(tuning, "_runner", stages_take(true_times))
-    found = tune(SQUEEZENET, K, rounds=6, seconds=5, device="nvidia-h100")
-    choice = choose(load(SQUEEZENET), {"k": K}, "pipeline", are_texts=False)
-    instance = choice.make(choice.given)
-    assert isinstance(instance, PipelineInstance)
+    found = run_rounds(instance, Stages(true_times), 6)
     optimum = boundmark.solve(
         with_work(instance.graph, true_times), "pipeline", k=K, seconds=20, quiet=True
     )
@@ -74,63 +104,71 @@ def test_it_gets_to_the_optimum(monkeypatch: pytest.MonkeyPatch, true_times: np.
 
 
 def test_times_of_the_last_partition_are_those_that_were_measured(
-    monkeypatch: pytest.MonkeyPatch, true_times: np.ndarray, tmp_path: Path
+    instance: PipelineInstance, true_times: np.ndarray, tmp_path: Path
 ) -> None:
     """Stored, they are costs of a device for the same model."""
-    monkeypatch.setattr(tuning, "_runner", stages_take(true_times))
-    found = tune(SQUEEZENET, K, rounds=1, seconds=5, device="nvidia-h100")
+    found = run_rounds(instance, Stages(true_times), 1)
     times = np.array([*found.times.values()])
     last = found.rounds[-1].stages
     for at in range(K):
         assert times[last == at].sum() == pytest.approx(true_times[last == at].sum(), abs=100)
     path = tmp_path / "tuned.json"
-    found.save(path)
+    replace(found, machine="a machine of this test", base="nvidia-h100").save(path)
     device = find_device(str(path))
     assert device.measured is not None
     assert set(device.measured) == set(found.names)
     assert "a machine of this test: times by" in device.source
 
 
-def test_a_stage_that_fails_ends_it(
-    monkeypatch: pytest.MonkeyPatch, true_times: np.ndarray
-) -> None:
+def test_a_stage_that_fails_ends_it(instance: PipelineInstance, true_times: np.ndarray) -> None:
     """One sentence says why, and what has run is kept; nothing has if the first one fails."""
-    monkeypatch.setattr(tuning, "_runner", stages_take(true_times, fails_after=1))
-    found = tune(SQUEEZENET, K, seconds=5, device="nvidia-h100")
+    found = run_rounds(instance, Stages(true_times, fails_after=1), 3)
     assert len(found.rounds) == 1
     assert found.ended.endswith("could not be run: stage 2: memory is short.")
-    monkeypatch.setattr(tuning, "_runner", stages_take(true_times, fails_after=0))
     with pytest.raises(BoundmarkError, match="memory is short"):
-        tune(SQUEEZENET, K, seconds=5, device="nvidia-h100")
+        run_rounds(instance, Stages(true_times, fails_after=0), 3)
 
 
 def test_it_ends_when_nothing_is_promising(
-    monkeypatch: pytest.MonkeyPatch, true_times: np.ndarray
+    instance: PipelineInstance, true_times: np.ndarray
 ) -> None:
     """Rounds are not used up where the next partition has run, or is expected to be no faster."""
-    monkeypatch.setattr(tuning, "_runner", stages_take(true_times))
-    found = tune(SQUEEZENET, K, rounds=50, seconds=5, device="nvidia-h100")
+    found = run_rounds(instance, Stages(true_times), 50)
     assert len(found.rounds) < 20
     assert "has run" in found.ended or "no faster" in found.ended
 
 
-def test_close_partitions_run_again(
-    monkeypatch: pytest.MonkeyPatch, true_times: np.ndarray
+def test_the_partition_of_a_data_sheet_runs_too(
+    instance: PipelineInstance, true_times: np.ndarray
 ) -> None:
-    """Where errors do not tell them apart, repeats do: a lucky first run does not decide."""
-    ran: list[np.ndarray] = []
+    """The answer is no worse than the one that is had without runs."""
+    generator = np.random.default_rng(3)
+    bad = (instance.graph.work * generator.uniform(0.01, 1, len(instance.graph.names))).astype(int)
+    begun = PipelineInstance(with_work(instance.graph, bad), K)
+    found = run_rounds(begun, Stages(true_times), 0, data_sheet=true_times)
+    assert [one.number for one in found.rounds] == [0, 1]
+    assert found.best.number == 1
+    assert max(found.rounds[1].real) < max(found.rounds[0].real)
 
-    def run(stages: np.ndarray) -> Sequence[Sequence[int]]:
-        luck = 0.9 if not ran else 1.0
-        ran.append(stages)
-        totals = [luck * int(true_times[stages == at].sum()) for at in range(K)]
-        return [[round(part * total) for part in (0.8, 1.0, 1.3)] for total in totals]
 
-    monkeypatch.setattr(tuning, "_runner", lambda *_: (run, "a machine of this test"))
-    found = tune(SQUEEZENET, K, rounds=3, seconds=5, device="nvidia-h100")
-    assert len(ran) > len(found.rounds) > 1
-    real = [max(true_times[one.stages == at].sum() for at in range(K)) for one in found.rounds]
+def test_close_partitions_run_again(instance: PipelineInstance, true_times: np.ndarray) -> None:
+    """A lucky first run does not decide: the judgement is by runs of all that are close."""
+    machine = Stages(true_times, luck=[0.9])
+    found = run_rounds(instance, machine, 3)
+    assert len(machine.ran) > len(found.rounds) > 1
+    assert len(machine.ran[-1]) > 1
+    real = [max(machine.total(one.stages, at) for at in range(K)) for one in found.rounds]
     assert real[found.best.number] == min(real)
+
+
+def test_a_slower_machine_changes_no_order(
+    instance: PipelineInstance, true_times: np.ndarray
+) -> None:
+    """Later rounds are compared with the best one as it runs beside them."""
+    calm = run_rounds(instance, Stages(true_times), 3)
+    slower = run_rounds(instance, Stages(true_times, luck=[1.0, 1.5, 2.0, 0.8, 1.2]), 3)
+    for one, other in zip(calm.rounds, slower.rounds, strict=True):
+        assert other.real == pytest.approx(one.real, rel=0.01)
 
 
 @pytest.mark.parametrize(
