@@ -41,9 +41,8 @@ def test_ours_treat_every_problem() -> None:
     assert {method.problem for method in OURS} == set(problems())
 
 
-# Names that tests replace all the same: what runs stages for `tune`, with made-up times; and the
-# pace of trees in `cut-tree`, whose clock stands still.
-REPLACED = {"_runner", "_Pace"}
+# A name that tests replace all the same: the pace of trees in `cut-tree`, whose clock stands still.
+REPLACED = {"_Pace"}
 
 
 def test_no_test_replaces_a_private_name() -> None:
