@@ -295,9 +295,9 @@ def tune(
     wrote (`torch`). The partition that is best on the costs that you give runs first; or else, for
     a program on a processor, on operator times that are measured here, for an ONNX file on the
     costs of one core, and on a GPU on calibrated costs. Then the one that is best on a data sheet's
-    costs, where it is another: it is had without any runs. What their stages take says what operators
-    take, and the partition that is best on these times runs next, until none is expected to be
-    faster. Transfers are those of the costs.
+    costs, where it is another: it is had without any runs. What their stages take says what
+    operators take, and the partition that is best on these times runs next, until none is expected
+    to be faster. Transfers are those of the costs.
     """
     from boundmark.benchmarks.cli.terminal import echo
     from boundmark.benchmarks.measuring.operator_times import check_suffix
