@@ -9,7 +9,8 @@ else is written by hand; tables there name the commit they are of. `page.py list
 parts and sentences, with the script of each.
 
 `python docs/tables/page.py save NAME RESULTS...` keeps rows of results folders as
-`docs/tables/NAME.csv`, in place of those of the same suites, and prints what ran, for the page;
+`docs/tables/NAME.csv`, each in the place of the row of the same task; rows that were not run again
+stay, with their commit and date, and a row of an older version of the same method goes.
 `keep NAME RESULTS TABLE...` does so with tables of a folder's report, in `docs/tables/NAME/`.
 Each module in `MODULES` says what it fills, by the page's path below the repository. Pictures are
 drawn by `python docs/tables/pictures.py`.
@@ -17,12 +18,14 @@ drawn by `python docs/tables/pictures.py`.
 
 import hashlib
 import importlib
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -30,6 +33,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
+from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
 from boundmark.reports.pages.formats import markdown_rows
 from boundmark.reports.pages.page import Group, Section
@@ -162,6 +166,7 @@ SOURCE = ["problem", "dataset", "instance", "device", "instance_params"]
 KEPT = [
     "suite", *SOURCE, "nodes", "method", "method_version", "method_kind", "params", "seed",
     "status", "objective", "bound_certified", "wall_seconds", "cpu_seconds", "time_limit_seconds",
+    "commit", "date", "machine",
 ]  # fmt: skip
 
 
@@ -232,51 +237,92 @@ def results_in(folder: str | Path) -> pd.DataFrame:
     return verified_results(ResultStore.open(Path(folder))).results
 
 
-def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of each method's newest version, by instance.
+def newest_versions(rows: pd.DataFrame, *more: str) -> pd.DataFrame:
+    """Return the rows of each method's newest version, by instance and what more tells them apart.
 
     A folder that went on after a change has several versions of a method.
     """
-    versions = rows.groupby(["instance", "instance_params", "method"])["method_version"]
+    key = [*more, "instance", "instance_params", "method"]
+    versions = rows.groupby(key, dropna=False)["method_version"]
     return rows[rows["method_version"] == versions.transform("max")]
 
 
-def save(name: str, folders: Iterable[str]) -> None:
-    """Keep rows of folders beside those of other suites, and print a line for each folder."""
-    path, kept = TABLES / f"{name}.csv", []
-    for folder in folders:
-        rows = newest_versions(results_in(folder))
-        records = read_environments(ResultStore.open(Path(folder))).values()
-        if any(one["dirty"] or not one["commit"] for one in records):
-            raise InvalidInputError(
-                f"{folder}: its results were made by code that was not committed; commit the code, "
-                "and run the suite into a new folder."
-            )
-        commits = ", ".join(sorted({one["commit"][:10] for one in records}))
-        machines = ", ".join(sorted({f"{one['cores']} cores of {one['cpu']}" for one in records}))
-        often = ", ".join(f"{n} {how}" for how, n in rows["status"].value_counts().items())
-        print(
-            f"- {', '.join(sorted(set(rows['suite'])))}: commit {commits}, "
-            f"{rows['started_at'].min():%d %B %Y}, {machines}; {len(rows):,} tasks of "
-            f"{rows['time_limit_seconds'].max():g} s at most ({often}), "
-            f"{rows['wall_seconds'].sum() / 60:.1f} minutes."
+def runs_in(folder: str | Path) -> pd.DataFrame:
+    """Return the verified rows of a results folder, each with its commit, day and machine.
+
+    Raises `InvalidInputError` if code that was not committed made a row.
+    """
+    rows = results_in(folder)
+    records = read_environments(ResultStore.open(Path(folder)))
+    if any(one["dirty"] or not one["commit"] for one in records.values()):
+        raise InvalidInputError(
+            f"{folder}: its results were made by code that was not committed; commit the code, "
+            "and run the suite into a new folder."
         )
-        kept.append(rows[KEPT].round({"wall_seconds": 3, "cpu_seconds": 3}))
-    new = pd.concat(kept)
-    if path.exists():
-        old = pd.read_csv(path, dtype=object)
-        new = pd.concat([old[~old["suite"].isin(new["suite"])], new])
-    order = ["suite", *SOURCE[1:], "method", "params", "seed"]
-    new.sort_values(order, kind="stable").to_csv(path, index=False)
+    made_by = rows["environment_sha256"].map(records)
+    return rows.assign(
+        commit=[one["commit"][:10] for one in made_by],
+        date=rows["started_at"].dt.strftime("%Y-%m-%d"),
+        machine=[f"{one['cores']} cores of {one['cpu']}" for one in made_by],
+    )
+
+
+def _with_all_params(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose parameters are complete: older rows lack those that a method has got."""
+
+    def complete(problem: str, method: str, params: str) -> str:
+        known = methods(problem)
+        if method not in known:
+            return params
+        return json.dumps({**known[method].params, **json.loads(params)}, sort_keys=True)
+
+    names = rows[["problem", "method", "params"]].itertuples(index=False)
+    return rows.assign(params=[complete(*one) for one in names])
+
+
+def save(name: str, folders: Iterable[str]) -> None:
+    """Keep rows of folders; those that were run again are in the place of theirs."""
+    path = TABLES / f"{name}.csv"
+    new = pd.concat([runs_in(folder)[KEPT] for folder in folders])
+    text = new.round({"wall_seconds": 3, "cpu_seconds": 3}).to_csv(index=False)
+    parts = [path] * path.exists() + [StringIO(text)]
+    rows = pd.concat([pd.read_csv(one, dtype=object).reindex(columns=KEPT) for one in parts])
+    rows["method_version"] = rows["method_version"].astype("Int64")
+    key = ["suite", *SOURCE, "method", "params", "seed"]
+    rows = _with_all_params(rows).drop_duplicates(key, keep="last")
+    rows = newest_versions(rows, "suite", "dataset", "device")
+    rows.sort_values([one for one in key if one != "problem"], kind="stable").to_csv(
+        path, index=False
+    )
+
+
+def runs_of(name: str) -> str:
+    """Return a table of the runs that made the rows that `save` has kept."""
+    rows, lines = pd.read_csv(TABLES / f"{name}.csv"), []
+    for (suite, *run), of_run in rows.groupby(["suite", "commit", "date", "machine"], sort=False):
+        names = sorted(set(of_run["method"]))
+        whole = names == sorted(set(rows.loc[rows["suite"] == suite, "method"]))
+        failed = of_run.loc[of_run["status"] != "ok", "status"].value_counts()
+        lines.append(
+            [
+                f"`{suite}`", "all" if whole else ", ".join(f"`{one}`" for one in names), *run,
+                ", ".join([f"{len(of_run):,}", *(f"{n} {how}" for how, n in failed.items())]),
+                f"{of_run['time_limit_seconds'].max():g}",
+                f"{of_run['cpu_seconds'].sum() / 60:.1f}",
+            ]
+        )  # fmt: skip
+    head = ["suite", "methods", "commit", "date", "machine", ">tasks", ">limit [s]", ">CPU minutes"]
+    return markdown(head, lines, len(head))
 
 
 def keep(name: str, folder: str, *tables: str) -> None:
     """Put rows of a report's tables in the place of stored ones of their data set and group."""
+    made = runs_in(folder)[["commit", "date"]].agg(lambda one: ", ".join(sorted(set(one))))
     for one in tables:
         path = TABLES / name / f"{one}.csv"
         old = pd.read_csv(path)
         (table,) = Path(folder).glob(f"tables/*/{one}.parquet")
-        new = pd.read_parquet(table)[list(old.columns)]
+        new = pd.read_parquet(table).assign(**made)[list(old.columns)]
         key = [column for column in old.columns if column in ("dataset", "param_k")]
         gone = pd.MultiIndex.from_frame(old[key]).isin(pd.MultiIndex.from_frame(new[key]))
         found = pd.concat([old[~gone], new[new["dataset"].isin(old["dataset"])]])

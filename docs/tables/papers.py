@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from page import TABLES, Filling, by_stages, markdown, rows_of, section_table, stored, word
+from page import TABLES, Filling, by_stages, markdown, rows_of, runs_of, section_table, stored, word
 from page import results as results_of
 
 from boundmark.reports import ordering, slicing
@@ -119,7 +119,7 @@ def hsdag() -> Filling:
     gaps = 100 * own["gap"]
     zoo = results_of(PLACEMENT, rows, of_suite("hsdag", "zoo"))
     methods = {"methods": method_table(zoo.tasks, zoo.certified)}
-    parts |= _on_the_papers_scale()
+    parts |= _on_the_papers_scale() | {"runs": runs_of("hsdag")}
     parts["curves"] = section_table(learned.curve_section(curves, tables))
     parts["zoo"] = section_table(
         method_section(zoo, methods), only=("method", "UB/LB", "CPU seconds")
@@ -157,6 +157,7 @@ def moirai() -> Filling:
     timed = ("model", "placeto", "m-sct", "getf", "moirai-milp")
     return Filling(
         {
+            "runs": runs_of("moirai"),
             "claims": section_table(own, "Latency over"),
             "claims per edge": section_table(per_edge, "Latency over"),
             "figure 10": _in_windows(
@@ -231,6 +232,7 @@ def _moirai_sentences(
 
 def _times(shown: ProblemResults) -> list[str]:
     tasks = shown.tasks.assign(model=shown.tasks["instance"].str.partition(" on ")[0])
+    tasks = tasks.fillna({"param_fusion": "none"})
     key = ["param_fusion", "model", "device"]
     seconds = tasks.pivot_table("wall_seconds", key, "method", "max")
     slower = seconds.loc["none"].groupby("model").max()
@@ -371,6 +373,7 @@ def memorianova() -> Filling:
     two = _saved(GIGABIT, 2)
     return Filling(
         {
+            "runs": runs_of("memorianova"),
             "memory saved": memory,
             "backtracking": proofs,
             "default order": section_table(
@@ -497,6 +500,17 @@ def _beside(
     return markdown(["", "", *by_stages(STAGES)], rows, 2)
 
 
+def _runs_by_k(**tables: pd.DataFrame) -> str:
+    """Return the runs of tables: for which numbers of stages, with their commit and day."""
+    lines = [
+        [name.replace("_", " "), ", ".join(map(str, sorted(set(rows["param_k"])))), *run]
+        for name, table in tables.items()
+        for run, rows in table.groupby(["commit", "date"], sort=False)
+    ]
+    head = ["", "numbers of stages", "commits", "date"]
+    return markdown(head, lines, len(head))
+
+
 def _time_table(times: pd.DataFrame) -> str:
     methods = ("slicegraph", "brkga-10000", "bottleneck", "bottleneck-guess", "exact", "certify")
     means = times.pivot_table("mean_seconds", "method", "param_k")
@@ -507,6 +521,7 @@ def _time_table(times: pd.DataFrame) -> str:
 def mtpp() -> Filling:
     """Return Tables 1 to 3, and times."""
     proven = _by_k("gap")
+    proven = proven.drop(columns=["commit", "date"])
     levels = _by_k("hierarchy").merge(proven, on=["dataset", "param_k"], how="left")
     of_models, of_graphs = (levels[levels["dataset"] == one] for one in ("zoo", "regal-style"))
     times, partitions = _by_k("runtime"), _by_k("solutions")
@@ -531,6 +546,7 @@ def mtpp() -> Filling:
     wide = [f"{np.ceil(left[k]):.0f}" for k in (4, 8, 16, 32)]
     return Filling(
         {
+            "runs": _runs_by_k(Table_1=of_models, Table_2=partitions, Table_3=of_graphs),
             "table 1": _beside(of_models, "level", TABLE_1, 4),
             "table 3": _beside(of_graphs, "level", TABLE_3, 4),
             "table 2": _beside(partitions.assign(kind="verified"), "method", TABLE_2, 3, [of_all]),

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import page
 import pandas as pd
@@ -120,20 +121,25 @@ def test_a_sentence_stands_on_the_page_once(text: str) -> None:
         filled(text, Filling({}, ["is 3 %"]), PATH)
 
 
-def test_rows_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the same suite are replaced; code that was not committed is refused."""
-    monkeypatch.setattr(page, "TABLES", tmp_path)
-    out = tmp_path / "out"
-    suite = tmp_path / "own.toml"
+def run_of(out: Path, *options: str, **environment: Any) -> Path:
+    """Run a suite of two methods into a folder; what it records of code and machine is given."""
+    suite = out.parent / "own.toml"
     suite.write_text(
         'description = "Ours."\nproblem = "pipeline"\nmethods = ["uniform", "max-work"]\n'
         "time_limit_seconds = 5\nmemory_limit_gib = 1\nseeds = [1]\n"
         '[[instances]]\ndataset = "onnx-light"\nmembers = ["squeezenet"]\nk = [2]\n'
     )
-    main(["run", str(suite), "--out", str(out)], standalone_mode=False)
+    main(["run", str(suite), "--out", str(out), *options], standalone_mode=False)
     (record,) = (out / "environments").iterdir()
-    environment = json.loads(record.read_text()) | {"commit": "0123456789abcdef", "dirty": False}
-    record.write_text(json.dumps(environment))
+    known = {"commit": "0123456789abcdef", "dirty": False, "cpu": "Z80", "cores": 1}
+    record.write_text(json.dumps(json.loads(record.read_text()) | known | environment))
+    return out
+
+
+def test_rows_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the same task are replaced; code that was not committed is refused."""
+    monkeypatch.setattr(page, "TABLES", tmp_path)
+    out = run_of(tmp_path / "out")
     page.save("own", [str(out)])
     page.save("own", [str(out)])
     rows = page.stored("own", "pipeline")
@@ -142,23 +148,47 @@ def test_rows_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (known,) = page.results(REPORT, rows).certified.to_dict("records")
     assert known["objective"] == rows["objective"].max()
     assert known["bound"] == rows["bound_certified"].max()
-    record.write_text(json.dumps(environment | {"dirty": True}))
     with pytest.raises(InvalidInputError, match="commit the code, and run the suite into a new"):
-        page.save("own", [str(out)])
+        page.save("own", [str(run_of(out, dirty=True))])
+
+
+def test_rows_that_did_not_run_again_keep_their_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One method of two runs again; parameters that older rows lack are no other task.
+
+    A row of an older version of what ran goes, and the table of runs has a line for each commit.
+    """
+    monkeypatch.setattr(page, "TABLES", tmp_path)
+    page.save("own", [str(run_of(tmp_path / "own"))])
+    kept = pd.read_csv(tmp_path / "own.csv", dtype=object)
+    older = kept[kept["method"] == "uniform"].assign(seed="7", method_version="0")
+    pd.concat([kept, older]).assign(params="{}").to_csv(tmp_path / "own.csv", index=False)
+    again = run_of(tmp_path / "again", "--filter", "*uniform*", commit="fedcba98765", cores=9)
+    page.save("own", [str(again)])
+    rows = pd.read_csv(tmp_path / "own.csv", dtype=object)
+    assert rows[["method", "seed", "commit", "machine"]].to_numpy().tolist() == [
+        ["max-work", "1", "0123456789", "1 cores of Z80"],
+        ["uniform", "1", "fedcba9876", "9 cores of Z80"],
+    ]
+    old, new = page.runs_of("own").splitlines()[2:]
+    assert old.startswith("| `own` | `max-work` | 0123456789 | ")
+    assert new.startswith("| `own` | `uniform` | fedcba9876 | ")
+    assert " | 9 cores of Z80 | 1 | 5 | 0.0 |" in new
 
 
 def test_tables_of_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the same data set and group are replaced, and the columns are those of the file."""
     monkeypatch.setattr(page, "TABLES", tmp_path)
     (tmp_path / "own").mkdir()
-    (tmp_path / "out" / "tables" / "pipeline").mkdir(parents=True)
+    (run_of(tmp_path / "out") / "tables" / "pipeline").mkdir(parents=True)
     path = tmp_path / "own" / "gap_by_k.csv"
-    old = pd.DataFrame({"dataset": "zoo", "param_k": [2, 4], "optimal": [1, 2]})
+    old = pd.DataFrame({"dataset": "zoo", "param_k": [2, 4], "optimal": [1, 2], "commit": "old"})
     old.to_csv(path, index=False)
     new = pd.DataFrame({"param_k": 4, "dataset": ["zoo", "all"], "optimal": [3, 9], "more": 0})
     new.to_parquet(tmp_path / "out" / "tables" / "pipeline" / "gap_by_k.parquet")
     page.keep("own", str(tmp_path / "out"), "gap_by_k")
-    assert path.read_text() == "dataset,param_k,optimal\nzoo,2,1\nzoo,4,3\n"
+    assert path.read_text() == "dataset,param_k,optimal,commit\nzoo,2,1,old\nzoo,4,3,0123456789\n"
 
 
 def test_hyper_parameters_are_the_methods() -> None:
