@@ -41,17 +41,13 @@ def test_ours_treat_every_problem() -> None:
     assert {method.problem for method in OURS} == set(problems())
 
 
-# A name that tests replace all the same: the pace of trees in `cut-tree`, whose clock stands still.
-REPLACED = {"_Pace"}
-
-
 def test_no_test_replaces_a_private_name() -> None:
     """It would test how something is done instead of what it does."""
     call = r"(?:setattr|delattr|patch\.object)"
     pattern = re.compile(call + r"""\([^"'()]*["'](?:[\w.]*\.)?(_\w+)["']""")
     files = Path(__file__).parents[1].rglob("*.py")
     found = {name for path in files for name in pattern.findall(path.read_text())}
-    assert {name for name in found if not name.startswith("__")} == REPLACED
+    assert not {name for name in found if not name.startswith("__")}
 
 
 def test_listing_methods_imports_no_solver_and_compiles_nothing() -> None:
