@@ -149,7 +149,7 @@ class Attempt:
         """Take steps from the first stage on; return whether the threshold is refuted."""
         # `branchings`: In each of the longest steps. `stages`: Of the longest steps.
         k = self._context.instance.k
-        for reached, length, most in _steps_from_an_end(k, branchings, stages):
+        for reached, length, most in steps_from_an_end(k, branchings, stages):
             if self.is_refuted:
                 break
             self.take(Step(max(0, reached - length), reached - 1, "upper"), most)
@@ -158,7 +158,7 @@ class Attempt:
     def backward(self, branchings: int, stages: int = 1) -> bool:
         """Take steps from the last stage on; return whether the threshold is refuted."""
         k = self._context.instance.k
-        for reached, length, most in _steps_from_an_end(k, branchings, stages):
+        for reached, length, most in steps_from_an_end(k, branchings, stages):
             if self.is_refuted:
                 break
             self.take(Step(k - reached, min(k, k - reached + length) - 1, "lower"), most)
@@ -355,7 +355,7 @@ def _multiplier_of_the_contrary(multipliers: Multipliers, step: Step) -> int:
     return sum(found[i + 1] for i in range(0, len(found), 2) if found[i] == row)
 
 
-def _steps_from_an_end(k: int, branchings: int, stages: int) -> Iterator[tuple[int, int, int]]:
+def steps_from_an_end(k: int, branchings: int, stages: int) -> Iterator[tuple[int, int, int]]:
     """Yield how many stages steps reach from an end, their lengths and branchings.
 
     Short steps narrow the windows of the longer ones that follow. The longest ones follow one

@@ -77,6 +77,8 @@ class Weigher:
         The sets known.
     packings
         The packings known.
+    most_columns
+        Packings for each node beyond which idle ones leave the program, see `Master`.
     """
 
     tensors: Tensors
@@ -87,6 +89,7 @@ class Weigher:
     effort_at_a_time: int = 2**23
     pool: Pool = field(default_factory=Pool)
     packings: Packings = field(default_factory=Packings)
+    most_columns: float = 10.0
 
     def __post_init__(self) -> None:
         self._graph = self.tensors.arrays()
@@ -243,7 +246,7 @@ class _Program:
 
     def __init__(self, weigher: Weigher, limit: int, unit: int, threads: int) -> None:
         self.weigher, self.unit = weigher, unit
-        self.master = Master(weigher.tensors.nodes, threads)
+        self.master = Master(weigher.tensors.nodes, threads, weigher.most_columns)
         self.looked_at = 0
         self.forbidden: set[int] = set()
         for row, cost in weigher.packings.costs.items():
@@ -286,9 +289,7 @@ class Master:
         Factor by which this number grows whenever packings are dropped, so that dropping ends.
     """
 
-    def __init__(
-        self, nodes: int, threads: int, most_columns: float = 10.0, growth: float = 1.25
-    ) -> None:
+    def __init__(self, nodes: int, threads: int, most_columns: float, growth: float = 1.25) -> None:
         """Begin with weights of at most 1."""
         ones, unlimited = np.ones(nodes), np.full(nodes, np.inf)
         limits = (np.zeros(nodes), unlimited), (ones, unlimited)

@@ -180,4 +180,4 @@ def test_solve_and_conformance_take_files(write, tmp_path: Path) -> None:
     done = call("solve", "onnx-light/squeezenet", "-k", "1", "--method", "my.py", "--json",
                 "--library", "none")  # fmt: skip
     assert json.loads(done.stdout)["method"] == "my.py"
-    assert call("conformance", "my.py", "--seconds", "2").stdout.endswith("my.py conforms\n")
+    assert call("conformance", "my.py", "--seconds", "60").stdout.endswith("my.py conforms\n")

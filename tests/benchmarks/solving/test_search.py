@@ -14,6 +14,7 @@ from boundmark.benchmarks.solving.rounds import MethodPlan, SolvingOptions
 from boundmark.benchmarks.solving.search import solve
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.microbatch import MicrobatchInstance
+from boundmark.problems.pipeline import PipelineInstance
 from boundmark.reports.stored.store import ResultStore
 
 KEYS = {
@@ -298,19 +299,14 @@ def test_a_narrow_model_needs_no_processes(boundmark: Boundmark, tmp_path: Path)
     assert len(ResultStore.open(out).results()) == len(rows)
 
 
-def test_an_answer_comes_before_any_process(
-    boundmark: Boundmark, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_comes_before_any_process() -> None:
     """A wide graph has a first solution and a bound; that a method does not suit it is no note."""
-
-    def no_engine(workers: int, **settings: bool) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("boundmark.benchmarks.running.execution.engine.LocalEngine", no_engine)
-    done = boundmark("solve", "zoo/bert-base", "-k", 4, "--json", check=False)
-    answer = json.loads(done.stdout)
-    assert answer["certified_bound"] < answer["objective"]
-    assert not any("down-sets" in sentence for sentence in answer["failures"])
+    plan = replace(MethodPlan.of(problems()["pipeline"]), rounds=())
+    options = SolvingOptions(RunSettings(60.0, 2**30), workers=1)
+    wide = PipelineInstance(datasets()["regal-style"].load("erdos-renyi-1"), 4)
+    answer, _ = solve(NamedInstance("regal-style", "erdos-renyi-1", wide), options, plan)
+    assert answer.certified_bound < answer.objective
+    assert answer.failures == ()
 
 
 def test_what_is_not_kept_is_not_stored(tmp_path: Path) -> None:

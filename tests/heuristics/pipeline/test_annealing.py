@@ -3,18 +3,15 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recording import LooksBudget, Recorder
 from selection import examples
 
 from boundmark.heuristics.effort import Effort
-from boundmark.heuristics.pipeline import (
-    annealing,
-    slicegraph,
-)
+from boundmark.heuristics.pipeline import annealing
 from boundmark.heuristics.pipeline.annealing import AnnealingSettings
-from boundmark.heuristics.pipeline.orders import noisy_order
+from boundmark.heuristics.pipeline.orders import fewest_open_order, noisy_order
 from boundmark.heuristics.pipeline.slicegraph import segment_order
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
@@ -37,43 +34,25 @@ def test_segmenting_again_never_gets_worse(instances, data, seed: int) -> None:
     assert segment_order(sample, again)[0] <= sample.objective(partition)
 
 
-def counted(monkeypatch, module, name: str, amount) -> list[float]:
-    """Replace a function of a module by one that also notes what its call amounts to."""
-    original, amounts = getattr(module, name), []
-
-    def call(*arguments):
-        amounts.append(amount(*arguments))
-        return original(*arguments)
-
-    monkeypatch.setattr(module, name, call)
-    return amounts
-
-
-@pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
-def test_reslice_spends_exactly_its_evaluations(
-    monkeypatch, run, random_instance, evaluations: int
-) -> None:
-    """An evaluation is an order; the graph's own comes first."""
-    orders = counted(monkeypatch, slicegraph, "noisy_order", lambda *_: 1)
-    run(RESLICE, random_instance(30, 4, 1), evaluations=evaluations)
-    assert 1 + sum(orders) == evaluations
+def test_the_graphs_own_order_comes_first(run, random_instance) -> None:
+    """It is the first evaluation; the second of `memetic` is the order with the fewest open."""
+    sample = random_instance(30, 4, 1)
+    orders = sample.graph.dag.topological_order, fewest_open_order(sample.graph)
+    own, other = (segment_order(sample, order)[0] for order in orders)
+    for method, evaluations, best in (
+        (RESLICE, 1, own), (MEMETIC, 1, own), (MEMETIC, 2, min(own, other)),
+    ):  # fmt: skip
+        assert run(method, sample, evaluations=evaluations).objectives[-1] == best
 
 
-@pytest.mark.parametrize("evaluations", [1, 2, 10, 57, 1000])
-def test_memetic_spends_exactly_its_evaluations(
-    monkeypatch, run, random_instance, evaluations: int
-) -> None:
-    """An evaluation is an order, whoever proposes it, or a number of moves."""
-    taken, take = [], Effort.take
-
-    def count(effort: Effort, most: int) -> int:
-        taken.append(take(effort, most))
-        return taken[-1]
-
-    monkeypatch.setattr(Effort, "take", count)
-    evolved = counted(monkeypatch, slicegraph, "topological_order", lambda *_: 1)
-    run(MEMETIC, random_instance(30, 4, 1), evaluations=evaluations)
-    assert min(2, evaluations) + sum(taken) + sum(evolved) == evaluations
+def test_reslice_begins_alike_with_any_number_of_evaluations(run, random_instance) -> None:
+    """More of them find what fewer found, and go on; each takes a look at the clock."""
+    sample = random_instance(30, 4, 1)
+    few, many = (run(RESLICE, sample, evaluations=number).objectives for number in (57, 1000))
+    assert few == many[: len(few)] != many
+    looks, recorder = LooksBudget(57), Recorder()
+    RESLICE.run(sample, looks, 1, recorder, evaluations=1000)
+    assert [sample.objective(one) for one in recorder.solutions] == few
 
 
 def test_memetic_beats_evolution(run, random_instance) -> None:
@@ -100,16 +79,6 @@ def test_a_round_begins_no_hotter_than_its_nodes(random_instance) -> None:
     for sample in (large, small):
         reheated = AnnealingSettings().reheated * hottest(sample)
         assert annealing.final_temperature(sample) < reheated
-
-
-def rounds(monkeypatch, run, sample, evaluations: int, **changes) -> list[bool]:
-    """Return for each round of a run whether it began at the temperature of distant ones."""
-    heats = counted(
-        monkeypatch, annealing._Annealer, "cool_down", lambda self, found, heat, end: heat
-    )
-    chosen = AnnealingSettings(**changes)
-    run(MEMETIC, sample, evaluations=evaluations, settings=chosen)
-    return [heat == annealing.initial_temperature(sample) for heat in heats]
 
 
 def test_with_much_effort_rounds_grow_longer_too() -> None:

@@ -256,7 +256,7 @@ def claims(
 def keeps_in_memory(
     instance: Any, budget: Budget, seed: int, progress: Progress, *, where: str, mebibytes: int
 ) -> None:
-    """Fill memory, and stay."""
+    """Fill memory, and stay until the server has looked at it for a while, or time is up."""
     progress.solution(everything_in_one_stage(instance))
     if where == "mapped memfd":
         descriptor = os.memfd_create("large")
@@ -270,7 +270,15 @@ def keeps_in_memory(
             if os.fork() == 0:
                 time.sleep(1000)
         del kept
-    time.sleep(float(budget.wall_seconds))
+    seen = looks_of(os.getppid()) + 20
+    while looks_of(os.getppid()) < seen and not budget.is_spent():
+        time.sleep(0.01)
+
+
+def looks_of(server: int) -> int:
+    """Return how often a process has waited: a server looks at its task whenever it wakes up."""
+    lines = Path(f"/proc/{server}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("voluntary_ctxt")).split()[1])
 
 
 def certifies_the_incredible(instance: Any, budget: Budget, seed: int, progress: Progress) -> None:
