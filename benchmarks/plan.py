@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +31,7 @@ from boundmark.problems.layers import LayerModel
 from boundmark.problems.layers.fleet import read_hosts
 from boundmark.problems.layers.model import DECODE, TRAINING
 from boundmark.problems.layers.parallel import Asked, Wish, ask
+from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, write_as
 from boundmark.problems.method import Budget
 from boundmark.reports.stored.durable import write_durably
 from boundmark.reports.text import size
@@ -252,7 +252,7 @@ class PlanAnswer:
             "gap": self.gap,
             "optimal": self.is_optimal,
             "stages": [part._asdict() for part in self.explain()] if best else None,
-            "start": start_line(self.model, self.question, best) if best else None,
+            "start": start_lines(self.model, self.question, best) if best else None,
             "configurations": [
                 {**numbers(row), "cost": row.cost, "bound": row.bound, "why": self.reason(row)}
                 for row in self.found.rows
@@ -407,45 +407,28 @@ def words_of(question: Asked, row: Row) -> str:
     return found + ", full recomputation" * one["r"]
 
 
-def start_line(model: str, question: Asked, row: Row) -> str:
-    """Return what starts a configuration: vLLM, or SGLang if experts are on some of the devices.
+def start_lines(model: str, question: Asked, row: Row) -> str:
+    """Return what starts a configuration, as the tool of the rules takes it, or why that cannot.
 
-    For training, these are options of Megatron-LM.
+    Without rules, that is Megatron-LM for training, SGLang if experts are on some of the devices,
+    and vLLM.
     """
-    t, d, e, m, b, again = row.name
-    model = shlex.quote(public_name(model))
-    counts = list(Counter(row.devices).values())
-    counts[0] -= question.outer[0]
-    counts[-1] -= question.outer[1]
-    if min(counts) < 1:
-        return "no tool takes a stage without repeated layers; see --rules"
-    if question.wish.goal == TRAINING:
-        layout = "|".join(f"t*{count}" for count in counts)
-        return (
-            f"--tensor-model-parallel-size {t} --pipeline-model-parallel-size {len(counts)} "
-            f"--micro-batch-size {b} --global-batch-size {d * m * b} "
-            + f"--expert-model-parallel-size {e * t} " * (e > 1)
-            + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
-            * again
-            + "--overlap-grad-reduce " * question.wish.overlaps
-            + "--use-distributed-optimizer " * question.wish.shards
-            + f'--pipeline-model-parallel-layout "E{layout}L"'
-        )
-    cut = f"PP_LAYER_PARTITION={','.join(map(str, counts))} "
-    if 1 < e < d:
-        return (
-            f"SGLANG_{cut}"
-            * (len(counts) > 1)
-            + f"python -m sglang.launch_server --model-path {model} --tp-size {t * d} --dp-size {d}"
-            f" --enable-dp-attention --ep-size {e * t} --pp-size {len(counts)}"
-        )
-    cut = f"VLLM_{cut}" * (len(counts) > 1)
-    return (
-        f"{cut}vllm serve {model} --tensor-parallel-size {t} --pipeline-parallel-size "
-        f"{len(counts)}"
-        + f" --data-parallel-size {d}" * (d > 1)
-        + " --enable-expert-parallel" * (e == d > 1)
-    )
+    _, d, e, m, b, again = row.name
+    wish, further, tool = question.wish, "", question.wish.rules
+    if tool == NO_RULES:
+        tool = "sglang" if 1 < e < d else "vllm"
+        tool = "megatron" if wish.goal == TRAINING else tool
+    if wish.goal == TRAINING:
+        recomputing = "--recompute-granularity full --recompute-method uniform"
+        further = f"--micro-batch-size {b} --global-batch-size {d * m * b}"
+        further += f" {recomputing} --recompute-num-layers 1" * again
+        further += " --overlap-grad-reduce" * wish.overlaps
+        further += " --use-distributed-optimizer" * wish.shards
+    name = shlex.quote(public_name(model))
+    try:
+        return write_as(tool, question.launch(row.name, row.devices, name, further))
+    except InvalidInputError as error:
+        return f"# No line of {TOOLS[tool].title} starts this split: {error}"
 
 
 def front_plot(front: "pd.DataFrame", title: str) -> "Plot":

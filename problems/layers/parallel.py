@@ -5,9 +5,10 @@ tables are made, and read, by its rules only, so that there is one list of what 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from boundmark.bounds import checker
@@ -16,7 +17,7 @@ from boundmark.bounds.checker.layers.questions import Configuration
 from boundmark.problems.arrays import frozen
 from boundmark.problems.dag import Dag
 from boundmark.problems.errors import InvalidInputError, UnsupportedError, find, quoted
-from boundmark.problems.layers.chain import MOST_DEVICES, LayerChain
+from boundmark.problems.layers.chain import MOST_DEVICES, LayerChain, Origin
 from boundmark.problems.layers.collectives import Ranks, all_reduce, all_to_all
 from boundmark.problems.layers.costs import StageDevice, layer_seconds, usable
 from boundmark.problems.layers.fleet import Hosts
@@ -30,6 +31,7 @@ from boundmark.problems.layers.model import (
     Workload,
 )
 from boundmark.problems.layers.tools.formats import NO_RULES, TOOLS, under_rules
+from boundmark.problems.layers.tools.launch import Launch
 from boundmark.problems.problem import INSTANCE_FORMAT
 from boundmark.problems.stored_instance import StoredInstance
 from boundmark.problems.ticks import NANOSECONDS
@@ -267,6 +269,8 @@ class Asked(Question):
         The layers of each form, by `Split.form`.
     outer
         How many layers are not repeated, before and behind the others.
+    pattern
+        As of `Origin`.
     notes
         What was taken for granted, as sentences.
     """
@@ -275,6 +279,7 @@ class Asked(Question):
     hosts: Hosts
     facts: Mapping[tuple[int, ...], tuple[LayerFacts, ...]]
     outer: tuple[int, int]
+    pattern: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     costs: ClassVar[str] = "roofline"
 
@@ -283,6 +288,46 @@ class Asked(Question):
         tokens = 1 if self.wish.goal == DECODE else self.wish.context
         per = (self.wish.sequences or self.table["unit"]) * tokens
         return per * NANOSECONDS / max(1, cost)
+
+    def launch(
+        self, name: Sequence[int], devices: Sequence[int], model: str, further: str = ""
+    ) -> Launch:
+        """Return what starts a configuration, with the group of each layer in a replica."""
+        split = self.split(name)
+        chosen = instance_of(self.configurations[split.name])
+        replicas = [list(self._groups(split, replica)) for replica in range(split.data)]
+        kinds = [kind for kind, _ in places_of(split)]
+        names = tuple(
+            f"{self.hosts.kinds[kind].name}{f'*{split.tensor}' * (split.tensor > 1)}#{at}"
+            for at, kind in enumerate(kinds)
+        )
+        chain = replace(
+            chosen.chain, outer=self.outer, device_names=names, origin=Origin(pattern=self.pattern)
+        )
+        stages = dict.fromkeys(devices)
+        return Launch(
+            replace(chosen, chain=chain),
+            LayerAssignment(frozen(devices)),
+            model,
+            ",".join(str(count) for _, count in self.hosts.hosts),
+            split.data,
+            split.experts,
+            tuple(one for groups in replicas for stage in stages for one in groups[stage]),
+            further,
+        )
+
+    def _groups(self, split: Split, replica: int) -> Iterator[range]:
+        """Yield the devices of each group of a replica, numbered over all hosts."""
+        starts = list(accumulate((count for _, count in self.hosts.hosts), initial=0))
+        for host in dict.fromkeys(self.hosts.hosts):
+            own = [starts[at] for at, one in enumerate(self.hosts.hosts) if one == host]
+            in_each, each = -(-split.data // len(own)), max(1, len(own) // split.data)
+            groups = host[1] // split.tensor // in_each
+            mine = own[replica * each :][:each] if in_each == 1 else [own[replica // in_each]]
+            for start in mine:
+                first = start + replica % in_each * groups * split.tensor
+                for at in range(first, first + groups * split.tensor, split.tensor):
+                    yield range(at, at + split.tensor)
 
 
 def instance_of(one: Configuration) -> LayersInstance:
@@ -351,7 +396,7 @@ def ask(model: LayerModel, hosts: Hosts, wish: Wish) -> Asked:
         made = _form(facts[form], form, hosts, wish, model.dtype)
         table["forms"].append({**made, "tied": [list(triple) for triple in tied]})
     taken = (*model.notes, *hosts.notes, *notes)
-    return Asked(table, wish, hosts, facts, model.outer_in(shape), taken)
+    return Asked(table, wish, hosts, facts, model.outer_in(shape), model.pattern, taken)
 
 
 def _limit_first_token(

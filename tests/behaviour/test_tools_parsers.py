@@ -18,6 +18,7 @@ import struct
 import subprocess
 import tarfile
 import tempfile
+import textwrap
 import time
 import zipfile
 from collections.abc import Iterator
@@ -185,6 +186,45 @@ def test_options_of_servers() -> None:
     for name in ("--pipeline-parallel-size", "--tensor-parallel-size", "--nnodes", "--node-rank"):
         assert f'"{name}"' in vllm
     assert "--headless" in source("vllm", "vllm/entrypoints/cli/serve.py")
+
+
+def test_vllms_replicas() -> None:
+    """Which replicas a host has follows from its rank, and hosts of a replica from their number."""
+    text = source("vllm", "vllm/engine/arg_utils.py")
+    assert '"--data-parallel-size"' in text
+    start = text.index("            local_world_size = world_size // self.nnodes")
+    end = text.index(
+        "            if self.data_parallel_size > 1 and self.data_parallel_external_lb"
+    )
+    rank = compile(textwrap.dedent(text[start:end]), "arg_utils.py", "exec")
+    config = source("vllm", "vllm/config/parallel.py")
+    start = config.index("        data_parallel_node_size = (")
+    end = config.index("        if self.data_parallel_external_lb:", start)
+    within = compile(textwrap.dedent(config[start:end]), "parallel.py", "exec")
+    for replicas, size, hosts in ((4, 4, 2), (2, 16, 4), (8, 1, 1), (1, 8, 2)):
+        for host in range(hosts):
+            own = SimpleNamespace(
+                nnodes=hosts, node_rank=host, data_parallel_size=replicas,
+                data_parallel_size_local=max(1, replicas * size // hosts // size),
+            )  # fmt: skip
+            space = {"self": own, "world_size": replicas * size, "world_size_within_dp": size}
+            exec(rank, space)
+            exec(within, space)
+            assert space["inferred_data_parallel_rank"] == replicas * host // hosts
+            assert space["nnodes_within_dp"] == max(1, hosts // replicas)
+
+
+def test_megatrons_order_of_ranks() -> None:
+    """With the option that is printed, all stages of a replica come before the next replica."""
+    ns = defined(
+        "megatron_core", "megatron/core/parallel_state.py", "RankGenerator",
+        "generate_masked_orthogonal_rank_groups", List=list,
+    )  # fmt: skip
+    ranks = ns.RankGenerator(tp=2, ep=1, dp=3, pp=4, cp=1, order="tp-cp-ep-pp-dp")
+    assert ranks.get_ranks("tp-pp") == [[*range(at, at + 8)] for at in range(0, 24, 8)]
+    assert ranks.get_ranks("pp")[0] == [0, 2, 4, 6]
+    usual = ns.RankGenerator(tp=2, ep=1, dp=3, pp=4, cp=1, order="tp-cp-ep-dp-pp")
+    assert usual.get_ranks("pp")[0] == [0, 6, 12, 18]
 
 
 def test_vllms_default() -> None:

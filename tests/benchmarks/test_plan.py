@@ -1,6 +1,8 @@
 """The search for the best parallelism: what is asked, what is answered, and what is refused."""
 
+import itertools
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +13,7 @@ import pytest
 from command_line import Boundmark
 from recording import record
 
-from boundmark.benchmarks.plan import PlanAnswer, plan
+from boundmark.benchmarks.plan import PlanAnswer, plan, start_lines
 from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
@@ -62,7 +64,7 @@ def test_the_answer(asked: PlanAnswer) -> None:
     whole = asked.to_json()
     assert json.loads(json.dumps(whole)) == whole
     assert "vllm serve meta-llama/" in whole["start"]
-    assert whole["start"].endswith("--tensor-parallel-size 4 --pipeline-parallel-size 1")
+    assert whole["start"].endswith("--pipeline-parallel-size 1 --tensor-parallel-size 4")
 
 
 def test_overhead_counts_for_each_stage(asked: PlanAnswer) -> None:
@@ -89,9 +91,9 @@ def test_rules_of_a_tool() -> None:
     asked: dict[str, Any] = {"sequences": 34, "fix": "t=1,d=1,b=1", "quiet": True}
     devices, small = "34xA10", "language-models/llama-3-8b"
     free, ruled = (plan(small, devices, rules=rules, **asked) for rules in ("none", "vllm"))
-    assert "no tool takes" in free.to_json()["start"]
+    assert free.to_json()["start"].startswith("# No line of vLLM starts this split: ")
     assert (free.cost or 0) <= (ruled.cost or 0)
-    counts = ruled.to_json()["start"].partition("=")[2].partition(" ")[0].split(",")
+    counts = ruled.to_json()["start"].partition("PARTITION=")[2].partition(" ")[0].split(",")
     assert sum(map(int, counts)) == 32
     assert "0" not in counts
 
@@ -224,11 +226,60 @@ def test_experts_on_several_replicas() -> None:
     assert {row.name[0] * row.name[2] for row in wide.found.rows} == {8}
     assert "--enable-expert-parallel" in wide.to_json()["start"]
     some = plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="t=1,e=2,d=4,p=2", quiet=True)
-    assert some.to_json()["start"].endswith(
-        "--tp-size 4 --dp-size 4 --enable-dp-attention --ep-size 2 --pp-size 2"
-    )
+    note, *lines = some.to_json()["start"].splitlines()[1:]
+    assert note.startswith("# SGLang numbers ranks stage after stage")
+    assert len(lines) == 4
+    for text in lines[1::2]:
+        assert "--pp-size 2 --tp-size 4 --dp-size 4 --enable-dp-attention --ep-size 2 " in text
+        assert "CUDA_VISIBLE_DEVICES=0,1,2,3 " in text
     with pytest.raises(InvalidInputError, match="no e is allowed for 8 experts"):
         plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="e=6", quiet=True)
+
+
+@pytest.mark.parametrize("goal", ["decode", "training"])
+@pytest.mark.parametrize("devices", ["2x4xA10@10", "3x4xA10@10", "1x4xA10,1x2xT4@10", "1x8xA10"])
+def test_every_rank_is_in_a_place_of_its_own(devices: str, goal: str) -> None:
+    """Lines start each replica's groups within one host, and hosts one after another."""
+    given: dict[str, Any] = {"sequences": 12, "context": 64, "quiet": True, "wanted": 100}
+    small = "language-models/gemma-3-1b"
+    answer = plan(small, devices, goal=goal, rules="megatron" * (goal == "training") or "none",
+                  **given)  # fmt: skip
+    sizes = [count for _, count in answer.question.hosts.hosts]
+    starts = [sum(sizes[:at]) for at in range(len(sizes))]
+    seen = 0
+    for row in answer.found.rows:
+        if row.cost is None:
+            continue
+        t, d = row.name[:2]
+        p = len(set(row.devices))
+        launch = answer.question.launch(row.name, row.devices, "M")
+        assert len(launch.ranks) == t * d * p == len(set(launch.ranks))
+        homes = [max(at for at, start in enumerate(starts) if start <= one) for one in launch.ranks]
+        groups = [set(homes[at : at + t]) for at in range(0, len(homes), t)]
+        assert all(len(group) == 1 for group in groups)
+        # A replica is in one host or has its hosts alone.
+        own = [set(homes[at : at + t * p]) for at in range(0, len(homes), t * p)]
+        for one, other in itertools.combinations(own, 2):
+            assert not one & other or one == other
+        text = start_lines("M", answer.question, row)
+        if "# No line" in text:
+            continue
+        ranks = [int(one) for one in re.findall(r"--nproc-per-node (\d+)", text)]
+        if goal == "training":
+            assert sum(ranks) == t * d * p
+        elif d > 1:
+            assert f"--data-parallel-size {d}" in text
+        seen += 1
+    assert seen > 3
+
+
+def test_replicas_of_tools_without_them() -> None:
+    """One of them is started, and a comment says so."""
+    answer = plan(MODEL, "4xA10", sequences=16, fix="t=2,d=2", rules="tensorrt-llm", quiet=True)
+    release, note, *_ = answer.to_json()["start"].splitlines()
+    assert release.startswith("# TensorRT-LLM")
+    assert note == "# One of 2 replicas, each on devices of its own."
+    assert "CUDA_VISIBLE_DEVICES=0,1 trtllm-serve" in answer.to_json()["start"]
 
 
 def test_mixed_hosts() -> None:
@@ -315,6 +366,7 @@ def test_the_command(boundmark: Boundmark, tmp_path: Path) -> None:
     for text in (
         "TP 4 x PP 1 x DP 1: 1,4", "none of 12 configurations is faster (optimal", "start",
         "others: ", "stages of TP 2 x PP 1 x DP 2", "2xnvidia-a10", "certificate.json",
+        "vLLM 0.33.0\nCUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1,2,3 VLLM_PP",
     ):  # fmt: skip
         assert text in done.stdout
     again = boundmark("plan", MODEL, "--devices", "4xA10", "--sequences", 16, "--json", "--all")

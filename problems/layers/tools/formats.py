@@ -94,6 +94,8 @@ class Tool:
         Returns the order that a text gives the devices of a host, if it does.
     configuration
         Returns the configuration that a text says, of a chain whose layers may be split.
+    has_replicas
+        Whether its lines start several replicas.
     """
 
     title: str
@@ -108,6 +110,7 @@ class Tool:
     options: Collection[str] | None = None
     order: Callable[[str], list[int] | None] = lambda text: None
     configuration: Callable[[str, LayersInstance], tuple[int, ...]] = lambda text, instance: ()
+    has_replicas: bool = False
 
 
 def write_as(tool: str, launch: Launch) -> str:
@@ -116,13 +119,17 @@ def write_as(tool: str, launch: Launch) -> str:
         raise InvalidInputError(f"--as is {quoted(tool)}; expected {', '.join(TOOLS)}.")
     written, chain = TOOLS[tool], launch.instance.chain
     _check_virtual(written, launch.instance.virtual_stages)
+    note = ""
+    if launch.replicas > 1 and not written.has_replicas:
+        note = f"# One of {launch.replicas} replicas, each on devices of its own.\n"
+        launch = launch.one_replica()
     apart = {stage.first for stage in launch.solution.stages[1:]} & set(written.joined(chain))
     if apart:
         raise InvalidInputError(
             f"a stage begins with {quoted(chain.names[min(apart)])}, which {written.title} cannot "
             f"have; expected it with the layer before it, as with --rules {tool}."
         )
-    return f"# {written.release}{launch.kinds()}\n{written.write(launch)}"
+    return f"# {written.release}{launch.kinds()}\n{note}{written.write(launch)}"
 
 
 def tool_of(text: str) -> str | None:
@@ -348,6 +355,14 @@ def _inner_counts(launch: Launch, title: str) -> str:
 def _write_vllm(launch: Launch) -> str:
     launch.evenly("vLLM")
     counts, degree = _inner_counts(launch, "vLLM"), launch.degree("vLLM")
+    if 1 < launch.experts < launch.replicas:
+        raise InvalidInputError(
+            f"{launch.experts} of {launch.replicas} replicas share experts, and vLLM divides them "
+            "among all devices or those of a replica; expected --rules sglang, or another e."
+        )
+    # Which replicas a host has follows from its rank (`create_engine_config`, arg_utils.py).
+    replicas = f" --data-parallel-size {launch.replicas}" * (launch.replicas > 1)
+    replicas += " --enable-expert-parallel" * (launch.experts > 1)
 
     def command(at: int, ranks: int) -> str:
         hosts = f" --nnodes {len(launch.nodes)} --node-rank {at} --master-addr HOST"
@@ -355,7 +370,7 @@ def _write_vllm(launch: Launch) -> str:
         return (
             f"VLLM_PP_LAYER_PARTITION={counts} vllm serve {launch.model} --pipeline-parallel-size "
             f"{len(launch.devices)} --tensor-parallel-size {degree}{_offloaded(launch, degree)}"
-            f"{hosts * (len(launch.nodes) > 1)}"
+            f"{replicas}{hosts * (len(launch.nodes) > 1)}"
         )
 
     return f"{_without_attention(launch)}{launch.lines(command)}"
@@ -417,16 +432,23 @@ def _read_offloaded(text: str, instance: LayersInstance) -> tuple[int, ...]:
 def _write_sglang(launch: Launch) -> str:
     launch.evenly("SGLang")
     counts, degree = _inner_counts(launch, "SGLang"), launch.degree("SGLang")
+    note, replicas = "", f" --dp-size {launch.replicas}" * (launch.replicas > 1)
+    if launch.experts > 1:
+        replicas += f" --enable-dp-attention --ep-size {launch.experts * degree}"
+        degree *= launch.replicas
+        launch, note = launch.stage_by_stage("SGLang")
+    elif launch.replicas > 1:
+        launch.on_one_host("SGLang with replicas that share no experts")
 
     def command(at: int, ranks: int) -> str:
         hosts = f" --nnodes {len(launch.nodes)} --node-rank {at} --dist-init-addr HOST:5000"
         return (
             f"SGLANG_PP_LAYER_PARTITION={counts} python3 -m sglang.launch_server --model-path "
-            f"{launch.model} --pp-size {len(launch.devices)} --tp-size {degree}"
+            f"{launch.model} --pp-size {len(launch.devices)} --tp-size {degree}{replicas}"
             f"{hosts * (len(launch.nodes) > 1)}"
         )
 
-    return launch.lines(command)
+    return note + launch.lines(command)
 
 
 def _write_tensorrt(launch: Launch) -> str:
@@ -551,6 +573,7 @@ TOOLS: dict[str, Tool] = {
             "--cpu-offload-gb",
         ),
         configuration=_read_offloaded,
+        has_replicas=True,
     ),
     "sglang": Tool(
         "SGLang",
@@ -564,6 +587,7 @@ TOOLS: dict[str, Tool] = {
             ("--tp-size", "--tensor-parallel-size"),
         ),
         options=("-m", "--model-path", "--nnodes", "--node-rank", "--dist-init-addr"),
+        has_replicas=True,
     ),
     "tensorrt-llm": Tool(
         "TensorRT-LLM",
@@ -599,6 +623,7 @@ TOOLS: dict[str, Tool] = {
         has_virtual_stages=True,
         sizes=((), ("--tensor-model-parallel-size",)),
         options=(*megatron.OPTIONS, *megatron.TORCHRUN),
+        has_replicas=True,
     ),
     "torch-pipelining": _TORCH,
     "torch": _TORCH,

@@ -7,7 +7,7 @@ groups that split layers (tensor parallelism), all members count, one group afte
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -40,14 +40,18 @@ def members(chain: LayerChain) -> list[range]:
     return found
 
 
-def read_hosts(text: str, count: int) -> list[range]:
-    """Return the devices of each host, for a text such as ``2x8,4``; eights if it is empty."""
+def read_hosts(text: str, count: int | None) -> list[range]:
+    """Return the devices of each host, for a text such as ``2x8,4``; eights if it is empty.
+
+    A text without a number of devices to compare with is right, and not empty.
+    """
     sizes = []
     for item in text.split(",") if text else ():
         match = re.fullmatch(r"\s*(?:(\d{1,4})[xX])?(\d{1,4})\s*", item, re.ASCII)
         if match is None:
             raise InvalidInputError(f"hosts are {quoted(text)}; expected {EXPECTED_HOSTS}.")
         sizes += [int(match[2])] * int(match[1] or 1)
+    count = sum(sizes) if count is None else count
     if not text:
         sizes = [min(USUAL_HOST, count - at) for at in range(0, count, USUAL_HOST)]
     if sum(sizes) != count or 0 in sizes:
@@ -68,12 +72,25 @@ class Launch:
         What the tool calls the model: a folder, a file, or its name.
     hosts
         The number of devices of each host; empty for eight each.
+    replicas
+        How many times the split is started (data parallelism).
+    experts
+        How many replicas have each expert once.
+    ranks
+        The devices of all replicas, one after another, in the order of the stages, numbered over
+        all hosts; empty for one replica on the instance's devices.
+    further
+        Options that are added to the tool's.
     """
 
     instance: LayersInstance
     solution: LayerAssignment
     model: str = "MODEL"
     hosts: str = ""
+    replicas: int = 1
+    experts: int = 1
+    ranks: tuple[int, ...] = ()
+    further: str = ""
 
     @cached_property
     def counts(self) -> list[int]:
@@ -117,9 +134,10 @@ class Launch:
     def nodes(self) -> list[tuple[int, range, list[int]]]:
         """Of each host in turn, its number, its devices, and those that have ranks, in order."""
         groups = members(self.instance.chain)
-        hosts = read_hosts(self.hosts, groups[-1].stop)
+        ranks = self.ranks or [one for device in self.devices for one in groups[device]]
+        hosts = read_hosts(self.hosts, None if self.ranks else groups[-1].stop)
         found: list[tuple[int, range, list[int]]] = []
-        for one in (one for device in self.devices for one in groups[device]):
+        for one in ranks:
             at = next(at for at, host in enumerate(hosts) if one in host)
             if not found or found[-1][0] != at:
                 found.append((at, hosts[at], []))
@@ -132,6 +150,34 @@ class Launch:
                 "order of hosts gives these ranks; expected --device-order given, or other --hosts."
             )
         return found
+
+    def one_replica(self) -> "Launch":
+        """Return the launch of the first replica alone."""
+        return replace(self, replicas=1, ranks=self.ranks[: len(self.ranks) // self.replicas])
+
+    def stage_by_stage(self, title: str) -> tuple["Launch", str]:
+        """Return the launch with the ranks of each stage together, and perhaps a comment.
+
+        Where hosts have stages of several replicas, ranks are on devices as these are numbered.
+        """
+        size = len(self.ranks) // self.replicas
+        degree = size // len(self.devices)
+        starts = range(0, size, degree)
+        ordered = [
+            one
+            for start in starts
+            for first in range(start, len(self.ranks), size)
+            for one in self.ranks[first : first + degree]
+        ]
+        found = replace(self, ranks=tuple(ordered))
+        try:
+            is_possible = bool(found.nodes)
+        except InvalidInputError:
+            is_possible = False
+        if is_possible:
+            return found, ""
+        note = f"# {title} numbers ranks stage after stage: links between stages are others.\n"
+        return replace(self, ranks=tuple(sorted(ordered))), note
 
     def on_one_host(self, title: str) -> None:
         """Refuse several hosts for a tool that runs on one."""
@@ -183,6 +229,9 @@ class Launch:
     def kinds(self) -> str:
         """Return which devices have which numbers, if they differ."""
         groups, names = members(self.instance.chain), self.instance.chain.device_names
+        if self.ranks:
+            # Each host of a question about parallelism has devices of one kind.
+            return ""
         found: list[tuple[str, int, int]] = []
         for name, group in zip(names, groups, strict=True):
             if not group:

@@ -58,7 +58,16 @@ def write_megatron(launch: Launch) -> str:
             "the model has no embedding or no loss, and Megatron-LM's layouts have both; expected "
             "a language model."
         )
-    size, tensor = len(launch.devices), launch.degree("Megatron-LM")
+    size, tensor, order = len(launch.devices), launch.degree("Megatron-LM"), ""
+    further = f" {launch.further}" * bool(launch.further)
+    if launch.experts > 1:
+        # Each expert is whole: without the second option, tensor parallelism splits it.
+        further += f" --expert-model-parallel-size {launch.experts * tensor}"
+        further += " --expert-tensor-parallel-size 1"
+        launch, order = launch.stage_by_stage("Megatron-LM")
+    elif launch.replicas > 1 and size > 1:
+        # Ranks replica after replica, which parallel_state.py refuses for experts.
+        further += " --use-tp-pp-dp-mapping"
     pattern = launch.instance.chain.origin.pattern
     if MAMBA in "".join(pattern):
         if behind > 1:
@@ -69,17 +78,22 @@ def write_megatron(launch: Launch) -> str:
         every = ("", *pattern, "")
         hybrid = "|".join("".join(every[one.first : one.end]) for one in launch.solution.stages)
         note = f"# {PATTERN_OPTION} is of main at d98e8a64; 0.16.1 cuts Mamba hybrids evenly.\n"
-        return note + launch.torchrun(
-            f'pretrain_hybrid.py {SIZE} {size} {_TENSOR} {tensor} {PATTERN_OPTION} "{hybrid}"'
+        return (
+            order
+            + note
+            + launch.torchrun(
+                f'pretrain_hybrid.py {SIZE} {size} {_TENSOR} {tensor} {PATTERN_OPTION} "{hybrid}"'
+                + further
+            )
         )
     letters = "E" + "t" * middle + "m" * (behind - 1) + "L"
     parts = [letters[stage.first : stage.end] for stage in launch.solution.stages]
     _check_predicting(parts, size)
     written = "|".join(re.sub("tt+", lambda run: f"t*{len(run[0])}", part) for part in parts)
     predicting = f" {_PREDICTING} {behind - 1}" * (behind > 1)
-    return launch.torchrun(
+    return order + launch.torchrun(
         f"pretrain_gpt.py {_LAYERS} {middle}{predicting} {SIZE} {size} "
-        f'{_TENSOR} {tensor} {LAYOUT} "{written}"'
+        f'{_TENSOR} {tensor} {LAYOUT} "{written}"' + further
     )
 
 

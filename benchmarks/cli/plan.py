@@ -16,6 +16,9 @@ NOTHING_FOUND = 3
 
 LABEL_WIDTH = 17
 
+# Lines that start more hosts are shortened.
+MOST_HOSTS = 4
+
 
 @click.command()
 @click.argument("model")
@@ -145,7 +148,7 @@ def plan(
 def _print_answer(found: "PlanAnswer", top: int, explain: str | None) -> None:
     """Print the best configuration, the table, and where the time goes."""
     from boundmark.benchmarks.cli.terminal import echo
-    from boundmark.benchmarks.plan import start_line, words_of
+    from boundmark.benchmarks.plan import start_lines, words_of
 
     question, best = found.question, found.found.best
 
@@ -159,12 +162,23 @@ def _print_answer(found: "PlanAnswer", top: int, explain: str | None) -> None:
     else:
         line("best", f"{words_of(question, best)}: {_speed(found, best.cost)}")
         line("certified bound", _bound(found))
-        line("start", start_line(found.model, question, best))
+        first, *lines = start_lines(found.model, question, best).splitlines()
+        line("start", first.removeprefix("# "))
+        click.echo("\n".join(_shortened(lines)))
     _print_rows(found, top)
     if best is not None or explain:
         _print_parts(found, explain)
     for note in question.notes:
         line("note", note)
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    """Return lines for each host without those of many alike, of which two are enough."""
+    hosts = [at for at, text in enumerate(lines) if text.startswith("# host ")]
+    if len(hosts) <= MOST_HOSTS:
+        return lines
+    last = lines[hosts[-1]].split()[2].rstrip(":")
+    return [*lines[: hosts[2]], f"# hosts 2 to {last} likewise (--json has their lines)"]
 
 
 def _question(found: "PlanAnswer") -> str:
@@ -218,7 +232,7 @@ def _print_rows(found: "PlanAnswer", top: int) -> None:
     rows = found.found.rows
     for row in rows[:top]:
         one, best = numbers(row), found.cost or 1
-        rate = integer(found.question.rate(row.cost)) if row.cost is not None else ""
+        rate = integer(round(found.question.rate(row.cost))) if row.cost is not None else ""
         slower = f"{row.cost / best - 1:.1%} slower" if row.cost is not None else found.reason(row)
         table.add_row(
             str(one["t"]), str(one["p"] or "?"), str(one["d"]), *[str(one["e"])] * has_experts,
