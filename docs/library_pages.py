@@ -195,13 +195,13 @@ def finish(app: Any, error: Exception | None) -> None:
             raise SphinxError(f"{path} loads {found[0]}...; expected pages that need no network.")
 
 
-class GapColumn(SphinxPostTransform):
-    """Marks the first column of gaps in each table, which narrow screens keep in view."""
+class Tables(SphinxPostTransform):
+    """Marks the first column of gaps, which narrow screens keep in view, and widens headings."""
 
     default_priority = 500
 
     def run(self, **options: Any) -> None:
-        """Add the class `g` to its cells."""
+        """Add the class `g` to its cells, and let a heading between rows be one cell."""
         for table in self.document.findall(nodes.table):
             rows = [list(row.findall(nodes.entry)) for row in table.findall(nodes.row)]
             heads = [head.astext().lower() for head in rows[0]]
@@ -209,6 +209,12 @@ class GapColumn(SphinxPostTransform):
             for row in rows if at else []:
                 if at < len(row):
                     row[at]["classes"].append("g")
+            for first, *others in rows:
+                is_alone = others and not any(cell.astext() for cell in others)
+                if is_alone and next(first.findall(nodes.emphasis), None):
+                    first["morecols"] = len(others)
+                    for cell in others:
+                        first.parent.remove(cell)
 
 
 # The colour of ink that a picture has where it is not part of a page.
@@ -243,6 +249,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("builder-inited", write_pages)
     app.connect("html-page-context", add_script)
     app.connect("build-finished", finish)
-    app.add_post_transform(GapColumn)
+    app.add_post_transform(Tables)
     app.add_post_transform(Pictures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -405,4 +405,4 @@ def _pairs(pairs: pd.DataFrame, words: str) -> Table:
 def _p(value: float) -> str:
     if value != value:
         return MISSING
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

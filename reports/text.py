@@ -44,7 +44,7 @@ def percent(ratio: Any) -> str:
     if _is_missing(ratio):
         return MISSING
     if 0 < ratio < 0.0005:
-        return "<0.1"
+        return "< 0.1"
     return f"{100 * ratio:,.1f}"
 
 
@@ -72,7 +72,7 @@ def seconds(value: Any) -> str:
     """Return seconds with three decimals."""
     if _is_missing(value):
         return MISSING
-    return "<0.001" if 0 < value < 0.0005 else f"{value:,.3f}"
+    return "< 0.001" if 0 < value < 0.0005 else f"{value:,.3f}"
 
 
 def size(value: Any) -> str:

@@ -25,6 +25,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -217,8 +218,10 @@ def section_table(
     places = [table.columns.index(name) for name in only or table.columns]
     groups = tuple(
         Group(
-            # A heading may be one cell for all columns.
-            tuple(group.heading[at] for at in places if at < len(group.heading)),
+            # A heading may be one cell for all columns, or say nothing.
+            tuple(group.heading[at] for at in places if at < len(group.heading))
+            if any(cell.text for cell in group.heading)
+            else (),
             tuple(
                 tuple(row[at] if details else replace(row[at], detail="") for at in places)
                 for row in group.rows
@@ -329,10 +332,14 @@ def keep(name: str, folder: str, *tables: str) -> None:
         found.sort_values(key, kind="stable").round(6).to_csv(path, index=False)
 
 
-def fillings() -> list[tuple[str, Callable[[], Filling]]]:
-    """Return pages, by path below the repository, and what makes their contents."""
-    modules = map(importlib.import_module, MODULES)
-    return [pair for module in modules for pair in module.PAGES.items()]
+@cache
+def fillings() -> list[tuple[str, str, Callable[[], Filling]]]:
+    """Return modules, pages by path below the repository, and what makes contents, each once."""
+    return [
+        (module, name, cache(make))
+        for module in MODULES
+        for name, make in importlib.import_module(module).PAGES.items()
+    ]
 
 
 def pages() -> list[Path]:
@@ -355,11 +362,10 @@ def run_outputs(names: Sequence[str]) -> None:
 
 def print_list() -> None:
     """Print what is filled into pages: the page, the script, and the part or sentence."""
-    for script in MODULES:
-        for name, make in importlib.import_module(script).PAGES.items():
-            parts, sentences = make()
-            for text in (*parts, *(f'"{one}"' for one in sentences)):
-                print(f"{name}\tdocs/tables/{script}.py\t{text}")
+    for module, name, make in fillings():
+        parts, sentences = make()
+        for text in (*parts, *(f'"{one}"' for one in sentences)):
+            print(f"{name}\tdocs/tables/{module}.py\t{text}")
     for path in pages():
         for command in COMMAND.findall(path.read_text()):
             print(f"{path.relative_to(ROOT)}\tdocs/tables/page.py outputs\t{command}")
@@ -379,7 +385,7 @@ def main() -> None:
         print_list()
         return
     old = []
-    for name, make in fillings():
+    for _, name, make in fillings():
         path = ROOT / name
         text = path.read_text()
         page = filled(text, make(), path)

@@ -19,7 +19,7 @@ from gaps import OPTIMAL, gap_of, read, used_today
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from page import DOCS, ROOT, Filling
+from page import DOCS, ROOT, Filling, stored
 from page import results as results_of
 from papers import STAGES, TABLE_3, of_suite, placements_of
 
@@ -310,6 +310,62 @@ def draw_layers() -> Figure:
     return made
 
 
+def solution_gaps(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return for each solution its problem, instance and gap in percent, and if none is better."""
+    by_instance = rows.groupby("instance_sha256")
+    bound = by_instance["bound_certified"].transform("max")
+    found = rows.assign(
+        gap=100.0 * (rows["objective"] / bound - 1),
+        best=rows["objective"] <= by_instance["objective"].transform("min"),
+    )
+    return found.loc[
+        found["objective"].notna() & (bound > 0), ["problem", "instance_sha256", "gap", "best"]
+    ]
+
+
+@cache
+def demo_gaps() -> pd.DataFrame:
+    """Return the gaps of the demo's solutions."""
+    return solution_gaps(pd.concat([stored("demo", problem) for problem in SHOWN]))
+
+
+def draw_demo() -> Figure:
+    """Draw a dot for each solution in the row of its problem, most instances first."""
+    gaps = demo_gaps()
+    order = gaps[gaps["best"]]["problem"].value_counts().index
+    made, axes = figure(3.4)
+    axes.set_xscale("symlog", linthresh=1)
+    # Dots of a row are spread so that equal ones are seen, always the same way.
+    spread = np.random.default_rng(1)
+    for best, colour, size, name in (
+        (False, GREY, 9, "other methods"), (True, BLUE, 22, "best of an instance")
+    ):  # fmt: skip
+        part = gaps[gaps["best"] == best]
+        places = order.get_indexer(part["problem"]) + spread.uniform(-0.3, 0.3, len(part))
+        axes.scatter(part["gap"], places, s=size, color=colour, linewidths=0, label=name)
+    axes.set_yticks(range(len(order)), order)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    ticks = [0, 1, 10, 100, 1000]
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set(xlim=(-0.15, 1.2 * gaps["gap"].max()), xlabel="above the certified bound (%)")
+    axes.grid(axis="y", visible=False)
+    bare(axes, keep=())
+    legend(made, axes, 2)
+    return made
+
+
+def demo_caption() -> str:
+    """Return what a dot is."""
+    gaps = demo_gaps()
+    optimal = gaps[gaps["gap"] == 0]["instance_sha256"].nunique()
+    return (
+        f"How far the {len(gaps)} solutions of the demo are above the certified bound of their "
+        "instance. A row is a problem, and a dot a solution; at 0 % it is proven optimal, as the "
+        f"best of {optimal} of the {gaps['instance_sha256'].nunique()} instances are. The axis is "
+        "logarithmic above 1 %."
+    )
+
+
 def draw_tools() -> Figure:
     """Draw mean gaps of what most people use, with how many of its partitions are optimal."""
     rows = used_today()
@@ -345,7 +401,8 @@ def tool_caption() -> str:
         f"How far partitions that people use today are above the certified optimum. A bar is the "
         f"geometric mean over {len(cells) // 2} partitions: {models['roofline']} models of the zoo "
         f"on the roofline of an NVIDIA T4, or {models['measured']} models at operator times "
-        "measured on an H100, in 4 and in 8 stages. Beside it: how many of them are optimal."
+        "measured on an H100, in 4 and in 8 stages. Beside it: how many of them are optimal. PiPPy "
+        "divides parameters, of which measured graphs do not say how many an operator has."
     )
 
 
@@ -358,7 +415,8 @@ def draw_zoo() -> Figure:
     made, axes = figure(2.4)
     colours = ListedColormap([GREEN, YELLOW, ORANGE, "#A625B8"])
     edges = [0, *ZOO_EDGES, 100]
-    axes.pcolormesh(np.digitize(cells, edges[1:-1], right=False), cmap=colours, vmin=0, vmax=3)
+    kinds = np.digitize(cells, edges[1:-1], right=False)
+    axes.pcolormesh(kinds, cmap=colours, vmin=0, vmax=3, edgecolors="face", linewidth=0.3)
     axes.set_yticks(np.arange(len(stages)) + 0.5, stages)
     axes.invert_yaxis()
     axes.set_xlabel(f"{len(table)} graphs, from {nodes.min():,} to {nodes.max():,} operators")
@@ -566,18 +624,19 @@ def prediction_caption() -> str:
 
 def draw_excess() -> Figure:
     """Draw how far partitions are above the optimum at measured times, by what is known."""
-    made, axes = figure(3.0)
+    made, axes = figure(3.6)
     shown = excesses()
     colours = (BLUE, SKY, GREEN, YELLOW)
     for at, ((name, values), colour) in enumerate(zip(shown.items(), colours, strict=True)):
         places = np.arange(len(values)) + 0.21 * (at - 1.5)
-        bars = axes.bar(places, values, 0.2, color=colour, label=name)
+        bars = axes.barh(places, values, 0.2, color=colour, label=name)
         labels = [gap_percent(value / 100, digits=int(value < 10)) for value in values]
-        axes.bar_label(bars, labels, padding=1)
-    axes.set_xticks(range(len(EXCESS_STAGES)), [f"{k} stages" for k in EXCESS_STAGES])
-    axes.set_ylabel("above the optimum (%)")
+        axes.bar_label(bars, labels, padding=2)
+    axes.set_yticks(range(len(EXCESS_STAGES)), [f"{k} stages" for k in EXCESS_STAGES])
+    axes.invert_yaxis()
+    axes.set_xlabel("above the optimum (%)")
     axes.grid(visible=False)
-    bare(axes, keep=("bottom", "left"))
+    bare(axes)
     legend(made, axes, 2)
     return made
 
@@ -679,6 +738,7 @@ PICTURES: Mapping[str, Picture] = {
             "(embedding and output count as one each), its time for a pass with the certified "
             "bound, and how full its memory is. Slowest card in nanoseconds,"),
     ),
+    "demo": Picture(draw_demo, "Gaps of the demo's solutions, by problem", demo_caption),
     "tools": Picture(draw_tools, "Mean gaps of seven ways to partition", tool_caption),
     "zoo": Picture(draw_zoo, "Gaps of 70 models in four numbers of stages", zoo_caption),
     "ratios": Picture(draw_ratios, "Bounds over best costs by number of stages", ratio_caption),
@@ -702,7 +762,8 @@ def filling(*names: str, up: str = "") -> Filling:
 
 PAGES: Mapping[str, Callable[[], Filling]] = {
     **{f"docs/problems/{problem}.md": partial(filling, problem, up="../") for problem in SHOWN},
-    "docs/index.md": partial(filling, "tools", "zoo", "ratios", "figure-10"),
+    "README.md": partial(filling, "demo", up="docs/"),
+    "docs/index.md": partial(filling, "demo", "tools", "zoo", "ratios", "figure-10"),
     "docs/how-far-from-optimal.md": partial(filling, "ratios", "zoo", "default-gaps", "tools"),
     "docs/results-moirai.md": partial(filling, "figure-10"),
     "docs/true-costs.md": partial(filling, "excess", "predictions"),

@@ -17,7 +17,7 @@ from boundmark.problems.errors import InvalidInputError
 from boundmark.reports.pipeline import REPORT
 
 PATH = Path("page.md")
-FILLINGS = [pytest.param(*one, id=f"{at}-{one[0]}") for at, one in enumerate(page.fillings())]
+FILLINGS = [pytest.param(name, make, id=f"{of}-{name}") for of, name, make in page.fillings()]
 
 
 @pytest.mark.parametrize(("name", "make"), FILLINGS)
@@ -83,7 +83,7 @@ def test_the_list_names_the_script_of_each_figure(capsys: pytest.CaptureFixture[
 
 def test_every_part_has_one_source() -> None:
     """What stands between marks is made by one function, and nothing else has marks."""
-    made = sorted((name, part) for name, make in page.fillings() for part in make().parts)
+    made = sorted((name, part) for _, name, make in page.fillings() for part in make().parts)
     marks = [
         (path.relative_to(page.ROOT).as_posix(), mark)
         for path in page.pages()

@@ -31,14 +31,39 @@ def test_every_picture_stands_on_a_page() -> None:
     """With words for those who do not see it, and every file is drawn by something."""
     shown = {
         name.removeprefix("picture ")
-        for path, make in fillings()
-        if path in pictures.PAGES
+        for module, _, make in fillings()
+        if module == "pictures"
         for name in make().parts
-        if name.startswith("picture ")
     }
     assert shown == set(pictures.PICTURES)
     assert all(one.words for one in pictures.PICTURES.values())
     assert {path.stem for path in (DOCS / "pictures").glob("*")} == shown
+
+
+def test_gaps_are_to_the_best_bound_of_an_instance() -> None:
+    """Without a bound there is no gap, and the best solution is marked."""
+    rows = pd.DataFrame(
+        [
+            ("pipeline", "a", 12, None), ("pipeline", "a", 10, None), ("pipeline", "a", None, 10),
+            ("ordering", "b", 30, 20), ("ordering", "b", None, 15), ("slicing", "c", 7, None),
+        ],
+        columns=["problem", "instance_sha256", "objective", "bound_certified"],
+    )  # fmt: skip
+    gaps = pictures.solution_gaps(rows).drop(columns="instance_sha256")
+    assert gaps.to_dict("list") == {
+        "problem": ["pipeline", "pipeline", "ordering"],
+        "gap": [pytest.approx(20.0), pytest.approx(0.0), pytest.approx(50.0)],
+        "best": [False, True, True],
+    }
+
+
+def test_the_demo_has_a_dot_for_each_solution() -> None:
+    """Each problem has a row, and no solution is below a bound."""
+    gaps = pictures.demo_gaps()
+    (axes,) = pictures.draw_demo().axes
+    assert set(gaps["problem"]) == {one.get_text() for one in axes.get_yticklabels()}
+    assert sum(len(one.get_offsets()) for one in axes.collections) == len(gaps)
+    assert gaps["gap"].min() >= 0
 
 
 def test_what_does_not_fit_is_no_gap() -> None:

@@ -42,7 +42,7 @@ def test_costs_are_those_of_the_checker_and_of_the_definition() -> None:
 
 
 def test_documents_are_read_as_they_were_written() -> None:
-    """By the problem, whatever the space of the question is."""
+    """A question is read again as it was, by the problem, whatever configurations it has."""
     question = Question(drawn(random.Random(1)))
     read = problems()["layers"].instance_from_json(question.to_json())
     assert isinstance(read, Question)
