@@ -263,15 +263,23 @@ def _print_parts(found: "PlanAnswer", explain: str | None) -> None:
     chosen = row or found.found.rows[0]
     click.echo(f"\nstages of {words_of(found.question, chosen)}, times of a micro-batch in ns:")
     table = Table(box=None, header_style="bold", pad_edge=False)
+    times = {
+        "computing": [part.computing for part in stages],
+        "all-reduces": [part.reducing for part in stages],
+        "all-to-all": [part.exchanging for part in stages],
+        "sending": [part.sending for part in stages],
+        "overhead": [part.overhead for part in stages],
+    }
+    columns = {
+        "layers": [str(part.layers) for part in stages],
+        **{name: [*map(integer, values)] for name, values in times.items() if any(values)},
+        "weights": [size(part.weights) for part in stages],
+        "in flight": [size(part.cache) for part in stages],
+        "full": [f"{(one.weights + one.cache) / max(1, one.capacity):.0%}" for one in stages],
+    }
     table.add_column("devices", no_wrap=True)
-    for column in ("layers", "computing", "all-reduces", "all-to-all", "sending", "overhead",
-                   "weights", "in flight", "full"):  # fmt: skip
+    for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
-    for part in stages:
-        table.add_row(
-            part.devices, str(part.layers), integer(part.computing), integer(part.reducing),
-            integer(part.exchanging), integer(part.sending), integer(part.overhead),
-            size(part.weights), size(part.cache),
-            f"{(part.weights + part.cache) / max(1, part.capacity):.0%}",
-        )  # fmt: skip
+    for part, *values in zip(stages, *columns.values(), strict=True):
+        table.add_row(part.devices, *values)
     print_table(table)

@@ -66,10 +66,11 @@ def print_table(table: Table, *, keeps_wrapping: bool = False) -> None:
     if not keeps_wrapping:
         room = out.width - sum(widths[:-1]) - GAP * len(widths[:-1])
         last = table.columns[-1]
-        last.min_width, last.max_width = None, max(LEAST_WIDTH, room)
+        last.min_width, last.max_width = min(widths[-1], LEAST_WIDTH), max(LEAST_WIDTH, room)
         last.overflow = "ellipsis"
+    least = sum(column.min_width or 0 for column in table.columns)
     with out.capture() as captured:
-        out.print(table)
+        out.print(table, width=max(out.width, least + GAP * len(widths)), crop=False)
     # Without the blanks that fill lines up.
     lines = captured.get().splitlines()
     out.file.write("".join(f"{line.rstrip()}\n" for line in lines))

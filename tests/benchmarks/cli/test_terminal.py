@@ -38,6 +38,19 @@ def test_the_last_column_is_cut(
     assert second.endswith("short")
 
 
+def test_numbers_that_do_not_fit_are_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are longer then."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    made = Table(*(f"number {at}" for at in range(9)), box=None, pad_edge=False)
+    made.add_row(*[f"{at}1,234,567,890" for at in range(9)])
+    print_table(made)
+    last = capsys.readouterr().out.splitlines()[1].split()
+    assert last[:8] == [f"{at}1,234,567,890" for at in range(8)]
+    assert len(last) == 9
+
+
 def test_wide_tables_are_whole(capsys: pytest.CaptureFixture[str]) -> None:
     """As wide as they need to be, and no wider."""
     with wide_tables(True):
