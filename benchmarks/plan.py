@@ -142,7 +142,7 @@ class PlanAnswer:
         if row.why == LIMIT:
             return f"no cut gives a token every {self.question.wish.limit_seconds * 1e3:g} ms"
         if row.why == BOUND:
-            return f"at most {self.question.rate(row.bound or 1):,.4g} tokens a second (bound)"
+            return f"at most {rate_words(self.question.rate(row.bound or 1))} (bound)"
         return "not searched: the time was up"
 
     def explain(self, row: Row | None = None) -> tuple[Part, ...]:
@@ -266,7 +266,9 @@ class PlanAnswer:
             return f"<plan of {self.model}: no configuration is possible>"
         proof = "optimal" if self.is_optimal else f"gap {self.gap or 0:.1%}"
         words = words_of(self.question, self.found.rows[0])
-        return f"<plan of {self.model}: {words}, {self.tokens_per_second:,.4g} tokens/s, {proof}>"
+        return (
+            f"<plan of {self.model}: {words}, {rate_words(self.question.rate(self.cost))}, {proof}>"
+        )
 
 
 def plan(
@@ -395,6 +397,11 @@ def numbers(row: Row) -> dict[str, int]:
     t, d, e, m, b, r = row.name
     p = len(set(row.devices))
     return {"t": t, "p": p, "d": d, "e": e * t if e > 1 else 1, "m": m, "b": b, "r": r}
+
+
+def rate_words(rate: float) -> str:
+    """Return a number of tokens a second in words."""
+    return f"{rate:,.{0 if rate >= 1000 else 1}f} tokens a second"
 
 
 def words_of(question: Asked, row: Row) -> str:

@@ -194,8 +194,10 @@ def _question(found: "PlanAnswer") -> str:
 
 def _speed(found: "PlanAnswer", cost: int) -> str:
     """Return what a cost means for users."""
+    from boundmark.benchmarks.plan import rate_words
+
     question, wish = found.question, found.question.wish
-    text = f"{question.rate(cost):,.4g} tokens a second"
+    text = rate_words(question.rate(cost))
     if wish.goal == "training":
         return f"{cost / 1e9:,.4g} s a step, {text}"
     if wish.goal == "decode" and wish.sequences:
@@ -204,8 +206,10 @@ def _speed(found: "PlanAnswer", cost: int) -> str:
 
 
 def _bound(found: "PlanAnswer") -> str:
+    from boundmark.benchmarks.plan import rate_words
+
     count = len(found.found.rows)
-    most = f"{found.question.rate(found.bound or 1):,.4g} tokens a second"
+    most = rate_words(found.question.rate(found.bound or 1))
     if found.is_optimal:
         return f"none of {count:,} configurations is faster (optimal, checked)"
     return f"none of {count:,} configurations has more than {most} (checked)"

@@ -52,7 +52,7 @@ def test_the_answer(asked: PlanAnswer) -> None:
     assert asked.cost is not None
     assert asked.tokens_per_second == pytest.approx(16e9 / asked.cost)
     assert asked.check() == asked.bound
-    assert repr(asked).endswith("tokens/s, optimal>")
+    assert repr(asked).endswith(" tokens a second, optimal>")
     row = asked.row("t=1,d=2")
     stages = asked.explain(row)
     loads = [one.computing + one.reducing + one.sending + one.overhead for one in stages]
