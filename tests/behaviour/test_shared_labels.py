@@ -174,6 +174,7 @@ def test_no_row_mixes_instances(papers: Path, boundmark: Boundmark) -> None:
         assert re.findall(r"file/net\.json(?! \()", text) == []
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_all_commands_keep_instances_apart(
     changed: Path, tmp_path: Path, boundmark: Boundmark
 ) -> None:

@@ -51,9 +51,7 @@ FEW = 12
 
 # For methods in a process of their own, and for those that learn, which compile for each of them.
 FEW_ELSEWHERE = 6
-
-
-FEW_LEARNED = 2
+FEW_LEARNED = 1
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)

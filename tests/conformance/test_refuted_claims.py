@@ -17,19 +17,18 @@ from boundmark.problems.json_documents import canonical_json
 BOAST = 10.0**12
 
 
-@pytest.fixture(params=problems())
-def problem(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def write(problem: str, folder: Path) -> tuple[Path, Path]:
     """Write an instance of a problem, and a method that claims too much and solves nothing."""
-    name: str = request.param
-    (tmp_path / "one.json").write_text(canonical_json(larger(name).to_json()))
-    (tmp_path / "boast.py").write_text(
+    one, boast = folder / f"{problem}.json", folder / f"{problem}.py"
+    one.write_text(canonical_json(larger(problem).to_json()))
+    boast.write_text(
         "from boundmark.problems.certificate import Claim\n"
-        f"PROBLEM = {name!r}\n"
+        f"PROBLEM = {problem!r}\n"
         'KIND = "bound"\n'
         "def run(instance, budget, seed, progress):\n"
         f"    progress.bound(Claim('boast', {BOAST}))\n"
     )
-    return name
+    return one, boast
 
 
 def solving(problem: str) -> str:
@@ -42,10 +41,12 @@ def solving(problem: str) -> str:
     raise AssertionError(problem)
 
 
+@pytest.mark.parametrize("problem", problems())
 def test_solve_leaves_it_out(boundmark: Boundmark, tmp_path: Path, problem: str) -> None:
     """A note says so, although the method itself has no cost that refutes it."""
-    named = ("--method", solving(problem), "--method", tmp_path / "boast.py")
-    answer = json.loads(boundmark("solve", tmp_path / "one.json", *named, "--json").stdout)
+    one, boast = write(problem, tmp_path)
+    named = ("--method", solving(problem), "--method", boast)
+    answer = json.loads(boundmark("solve", one, *named, "--json").stdout)
     assert answer["claimed_bound"] is None
     (note,) = answer["failures"]
     assert note.endswith(
@@ -55,21 +56,24 @@ def test_solve_leaves_it_out(boundmark: Boundmark, tmp_path: Path, problem: str)
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_runs_and_reports_list_it(boundmark: Boundmark, tmp_path: Path, problem: str) -> None:
-    """At the end of the run, on the page and in a table."""
-    suite, out = tmp_path / "suite.toml", tmp_path / "out"
-    named = json.dumps([solving(problem), str(tmp_path / "boast.py")])
-    suite.write_text(
-        f'description = "A boast."\nproblem = "{problem}"\ntime_limit_seconds = 5\n'
-        f"memory_limit_gib = 1\nmethods = {named}\n"
-        '[[instances]]\nfile = "one.json"\n'
-    )
-    done = boundmark("run", suite, "--out", out, "--quiet")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("wrong: ")]
-    assert "/boast.py above verified costs; the first: 1,000,000,000,000.000 on " in line
+def test_runs_and_reports_list_it(boundmark: Boundmark, tmp_path: Path) -> None:
+    """At the end of the run, on the page and in a table, whatever the problem."""
+    suite, out, said = tmp_path / "suite.toml", tmp_path / "out", []
+    for problem in problems():
+        one, boast = write(problem, tmp_path)
+        suite.write_text(
+            f'description = "A boast."\nproblem = "{problem}"\ntime_limit_seconds = 5\n'
+            f"memory_limit_gib = 1\nmethods = {json.dumps([solving(problem), str(boast)])}\n"
+            f'[[instances]]\nfile = "{one.name}"\n'
+        )
+        done = boundmark("run", suite, "--out", out, "--quiet")
+        said += [line for line in done.stdout.splitlines() if line.startswith("wrong: ")]
     boundmark("report", out, "--quiet")
-    (row,) = pd.read_parquet(out / "tables" / "contradicted_claims.parquet").itertuples()
-    assert row.bound_claimed == BOAST
-    assert line.endswith(f"which has a solution of {int(row.best_objective):,}")
-    page = (out / "report.md").read_text()
-    assert "Claims that a verified solution contradicts" in page
+    table = pd.read_parquet(out / "tables" / "contradicted_claims.parquet")
+    assert len(table) == len(problems())
+    assert (table["bound_claimed"] == BOAST).all()
+    for problem, cost in zip(table["problem"], table["best_objective"], strict=True):
+        (line,) = {line for line in said if f"/{problem}.py above verified costs; " in line}
+        assert "the first: 1,000,000,000,000.000 on " in line
+        assert line.endswith(f"which has a solution of {int(cost):,}")
+    assert "Claims that a verified solution contradicts" in (out / "report.md").read_text()

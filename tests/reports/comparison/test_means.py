@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection import examples
 
 from boundmark.reports.comparison.compare import (
     SAME,
@@ -149,6 +150,7 @@ def test_same_is_never_said_beside_an_interval_that_is_worse(late: RecordedRun) 
     """Whatever the values of NEW and of BASE's repeats are."""
     values = st.lists(st.integers(900, 1100), min_size=INSTANCES, max_size=INSTANCES)
 
+    @settings(max_examples=examples(40))
     @given(values, st.lists(values, max_size=2), values)
     def check(costs: Sequence[int], again: Sequence[Sequence[int]], bounds: Sequence[int]) -> None:
         rows = late.tasks.assign(objective=1000)
