@@ -21,6 +21,7 @@ from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import BoundmarkError, InvalidInputError, MissingFileError
 from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.parameter import RESERVED
+from boundmark.reports.report import report_of
 
 VALID = """
 description = "Two tasks."
@@ -242,6 +243,14 @@ def test_shipped_suites_load(name: str) -> None:
     for suite in collection.suites:
         first = next(suite.load_instances())
         assert first.label.startswith(first.dataset)
+
+
+def test_the_night_of_solvers_has_gaps_and_speedups() -> None:
+    """Its report has a certified bound for the gaps, and a baseline on every instance."""
+    methods = {one.method.name: one.method for one in load_suite("nightly/solvers").methods}
+    claiming = {"bottleneck", "bottleneck-guess", "exact"}
+    assert [name for name, one in methods.items() if one.kind == "bound" and name not in claiming]
+    assert methods.keys() & set(report_of("pipeline")[0].baselines)
 
 
 @pytest.mark.parametrize(
