@@ -76,11 +76,16 @@ def gpu(uuid: str | None = None) -> Gpu | None:
 
 
 def _checkout() -> tuple[str | None, bool | None]:
-    """Return commit and dirty flag of the checkout that this code runs from; None outside one."""
+    """Return commit and dirty flag of the checkout that this code runs from; None outside one.
+
+    Documents do not count: tables of earlier results may be written while a run goes on.
+    """
     # An installed copy may sit inside some other repository, which then says nothing about it.
     if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None, None
-    return _git("rev-parse", "HEAD"), bool(_git("status", "--porcelain"))
+    return _git("rev-parse", "HEAD"), bool(
+        _git("status", "--porcelain", "--", ":/", ":(top,exclude)docs")
+    )
 
 
 def _git(*arguments: str) -> str | None:

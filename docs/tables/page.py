@@ -318,8 +318,15 @@ def runs_of(name: str) -> str:
     return markdown(head, lines, len(head))
 
 
+def _are_in(rows: pd.DataFrame, keys: Any) -> Any:
+    return pd.MultiIndex.from_frame(rows).isin(keys)
+
+
 def keep(name: str, folder: str, *tables: str) -> None:
-    """Put rows of a report's tables in the place of stored ones of their data set and group."""
+    """Put rows of a report's tables in the place of stored ones of their data set and group.
+
+    Means over fewer instances than those that are stored are no substitute, and left out.
+    """
     made = runs_in(folder)[["commit", "date"]].agg(lambda one: ", ".join(sorted(set(one))))
     for one in tables:
         path = TABLES / name / f"{one}.csv"
@@ -327,8 +334,13 @@ def keep(name: str, folder: str, *tables: str) -> None:
         (table,) = Path(folder).glob(f"tables/*/{one}.parquet")
         new = pd.read_parquet(table).assign(**made)[list(old.columns)]
         key = [column for column in old.columns if column in ("dataset", "param_k")]
-        gone = pd.MultiIndex.from_frame(old[key]).isin(pd.MultiIndex.from_frame(new[key]))
-        found = pd.concat([old[~gone], new[new["dataset"].isin(old["dataset"])]])
+        known, sizes = (rows.groupby(key)["instances"].max() for rows in (old, new))
+        known = known.reindex(sizes.index, fill_value=0)
+        fewer = sizes.index[sizes < known]
+        new = new[new["dataset"].isin(old["dataset"]) & ~_are_in(new[key], fewer)]
+        if len(fewer):
+            print(f"{path.name}: {folder} has fewer instances of {list(fewer)}; old rows stay.")
+        found = pd.concat([old[~_are_in(old[key], pd.MultiIndex.from_frame(new[key]))], new])
         found.sort_values(key, kind="stable").round(6).to_csv(path, index=False)
 
 
@@ -371,6 +383,22 @@ def print_list() -> None:
             print(f"{path.relative_to(ROOT)}\tdocs/tables/page.py outputs\t{command}")
 
 
+def fill(*, only_check: bool = False) -> bool:
+    """Fill all pages and name those that change; with `only_check`, return whether none does."""
+    old = []
+    for _, name, make in fillings():
+        path = ROOT / name
+        text = path.read_text()
+        page = filled(text, make(), path)
+        if page != text:
+            old.append(name)
+            if not only_check:
+                path.write_text(page)
+    if old:
+        print(f"{'Not of today' if only_check else 'Filled'}: {', '.join(old)}.")
+    return not only_check or not old
+
+
 def main() -> None:
     """Fill all pages, compare or list them, run the commands that they quote, or keep rows."""
     if sys.argv[1:2] == ["save"]:
@@ -384,18 +412,8 @@ def main() -> None:
     if sys.argv[1:] == ["list"]:
         print_list()
         return
-    old = []
-    for _, name, make in fillings():
-        path = ROOT / name
-        text = path.read_text()
-        page = filled(text, make(), path)
-        if page != text:
-            old.append(name)
-            if sys.argv[1:] != ["--check"]:
-                path.write_text(page)
-    if old:
-        print(f"{'Filled' if sys.argv[1:] != ['--check'] else 'Not of today'}: {', '.join(old)}.")
-        sys.exit(sys.argv[1:] == ["--check"])
+    if not fill(only_check=sys.argv[1:] == ["--check"]):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

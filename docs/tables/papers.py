@@ -417,7 +417,7 @@ def memorianova() -> Filling:
 
 def slicing_page() -> Filling:
     """Return what searches save, by cluster and number of devices."""
-    only = ("cluster", "parameters", "n", "geneflow", "slice-search", "at most")
+    only = ("cluster", "parameters", "n", "geneflow", "memorianova", "slice-search", "at most")
     return Filling({"saved by slicing": section_table(_slices()[0], "Saved by searches", only)})
 
 
@@ -531,7 +531,7 @@ def _time_table(times: pd.DataFrame) -> str:
 def mtpp() -> Filling:
     """Return Tables 1 to 3, and times."""
     proven = _by_k("gap")
-    proven = proven.drop(columns=["commit", "date"])
+    proven = proven.drop(columns=["instances", "commit", "date"])
     levels = _by_k("hierarchy").merge(proven, on=["dataset", "param_k"], how="left")
     of_models, of_graphs = (levels[levels["dataset"] == one] for one in ("zoo", "regal-style"))
     times, partitions = _by_k("runtime"), _by_k("solutions")

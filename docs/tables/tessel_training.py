@@ -3,11 +3,12 @@
 Results are of `paper-tessel/models` and `paper-tessel/micro-batch-sizes`. In `tessel_training.csv`,
 there is a row for each schedule of Figures 13, 14, 16 and 17 of [TESSEL24] and each number of
 samples in a micro-batch: seconds of 128 samples with transfers, of the busiest device, and with
-blocking transfers. Rows of the same samples are replaced.
+blocking transfers. Rows that were simulated again are replaced.
 """
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -60,9 +61,13 @@ def simulated(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
+def save(folders: Iterable[str | Path]) -> None:
+    """Keep rows of folders in the place of those of the same schedule and samples."""
+    old = pd.read_csv(FILE)
+    rows = pd.concat([old, *(simulated(Path(folder)) for folder in folders)])
+    rows = rows.drop_duplicates(KEY, keep="last")
+    rows.sort_values(KEY).round(6).to_csv(FILE, index=False)
+
+
 if __name__ == "__main__":
-    new = pd.concat(simulated(Path(folder)) for folder in sys.argv[1:])
-    if FILE.exists():
-        old = pd.read_csv(FILE)
-        new = pd.concat([old[~old["samples"].isin(new["samples"])], new])
-    new.sort_values(KEY).round(6).to_csv(FILE, index=False)
+    save(sys.argv[1:])

@@ -178,17 +178,36 @@ def test_rows_that_did_not_run_again_keep_their_commit(
 
 
 def test_tables_of_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of the same data set and group are replaced, and the columns are those of the file."""
+    """Rows of the same data set and group are replaced, and the columns are those of the file.
+
+    Means over fewer instances are no substitute.
+    """
     monkeypatch.setattr(page, "TABLES", tmp_path)
     (tmp_path / "own").mkdir()
     (run_of(tmp_path / "out") / "tables" / "pipeline").mkdir(parents=True)
     path = tmp_path / "own" / "gap_by_k.csv"
-    old = pd.DataFrame({"dataset": "zoo", "param_k": [2, 4], "optimal": [1, 2], "commit": "old"})
+    old = pd.DataFrame(
+        {
+            "dataset": "zoo",
+            "param_k": [2, 4, 8],
+            "instances": 7,
+            "optimal": [1, 2, 5],
+            "commit": "a",
+        }
+    )
     old.to_csv(path, index=False)
-    new = pd.DataFrame({"param_k": 4, "dataset": ["zoo", "all"], "optimal": [3, 9], "more": 0})
+    new = pd.DataFrame(
+        {
+            "param_k": [4, 4, 8, 16], "dataset": ["zoo", "all", "zoo", "zoo"],
+            "instances": [7, 9, 6, 1], "optimal": [3, 9, 6, 1], "more": 0,
+        }
+    )  # fmt: skip
     new.to_parquet(tmp_path / "out" / "tables" / "pipeline" / "gap_by_k.parquet")
     page.keep("own", str(tmp_path / "out"), "gap_by_k")
-    assert path.read_text() == "dataset,param_k,optimal,commit\nzoo,2,1,old\nzoo,4,3,0123456789\n"
+    assert path.read_text() == (
+        "dataset,param_k,instances,optimal,commit\nzoo,2,7,1,a\nzoo,4,7,3,0123456789\n"
+        "zoo,8,7,5,a\nzoo,16,1,1,0123456789\n"
+    )
 
 
 def test_hyper_parameters_are_the_methods() -> None:
