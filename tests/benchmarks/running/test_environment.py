@@ -1,10 +1,12 @@
-"""What counts as a dependency, on made-up installations."""
+"""What counts as a dependency, on made-up installations, and as a change of the code."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from boundmark.benchmarks.running import environment
 from boundmark.benchmarks.running.environment import describe_environment, installed_versions
 
 
@@ -60,3 +62,21 @@ def test_the_environment_names_all_direct_dependencies() -> None:
     """Including what no list of ours names, such as scipy and z3."""
     libraries = describe_environment()["libraries"]
     assert {"boundmark", "numpy", "scipy", "z3-solver", "highspy", "psutil"} <= set(libraries)
+
+
+def test_documents_make_no_checkout_dirty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables in `docs` may be written between two runs; a source file that changed is told."""
+    module = tmp_path / "source" / "environment.py"
+    table = tmp_path / "docs" / "table.csv"
+    for path in (module, table):
+        path.parent.mkdir()
+        path.write_text("old")
+    author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+    monkeypatch.setattr(environment, "__file__", str(module))
+    table.write_text("new")
+    describe_now = describe_environment.__wrapped__
+    assert describe_now()["dirty"] is False
+    module.write_text("new")
+    assert describe_now()["dirty"] is True
