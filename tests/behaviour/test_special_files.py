@@ -152,8 +152,8 @@ LARGE = {
     "values.json": (BRACKETS, "has more than 16,777,216 values"),
     "deep.json": (b'{"a":' * 50_000, "is nested too deeply"),
     "digits.json": (b'{"a": ' + b"9" * 5000 + b"}", "a has a number of more than 4,300 digits"),
-    "values.pt2": (zipped(BRACKETS), "has more than 16,777,216 values"),
-    "spaces.pt2": (zipped(b" " * (2**27 + 1)), "the program has more than 128 MiB"),
+    "values.pt2": (BRACKETS, "has more than 16,777,216 values"),
+    "spaces.pt2": (b" " * (2**27 + 1), "the program has more than 128 MiB"),
     "array.gguf": (gguf(10, 2**26), "an array has 67,108,864 entries; expected at most 2^22"),
     "bytes.gguf": (gguf(10, 2**40), "an array has 1,099,511,627,776 entries"),
 }
@@ -164,7 +164,7 @@ def test_small_files_that_ask_for_much(tmp_path: Path, name: str) -> None:
     """They end in a sentence that names the file, before time and memory are taken."""
     content, reason = LARGE[name]
     path = tmp_path / name
-    path.write_bytes(content)
+    path.write_bytes(zipped(content) if path.suffix == ".pt2" else content)
     if path.suffix == ".gguf":
         os.truncate(path, 2**31)
     with pytest.raises(InvalidInputError, match=re.escape(reason)) as caught:

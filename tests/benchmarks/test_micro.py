@@ -1,7 +1,7 @@
 import importlib
 import inspect
 import itertools
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +9,29 @@ import pytest
 
 from boundmark.benchmarks import micro
 
-KINDS = ("time_", "peakmem_", "track_")
-
-
-def benchmarks() -> Iterator[Any]:
-    """Yield the classes that asv takes times of."""
-    for path in sorted(Path(micro.__path__[0]).glob("bench_*.py")):
-        module = importlib.import_module(f"boundmark.benchmarks.micro.{path.stem}")
-        for found in vars(module).values():
-            if inspect.isclass(found) and found.__module__ == module.__name__:
-                yield pytest.param(found, id=f"{path.stem}.{found.__name__}")
+IS_TIMED = re.compile("(time|peakmem|track)_").match
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", list(benchmarks()))
-def test_each_runs(benchmark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", [path.stem for path in Path(micro.__path__[0]).glob("bench_*.py")])
+def test_each_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once, with the first of its parameters: what a benchmark calls is still there."""
     monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(f"boundmark.benchmarks.micro.{name}")
+    classes = [one for one in vars(module).values() if inspect.isclass(one)]
+    timed = [(one, names) for one in classes if (names := [*filter(IS_TIMED, vars(one))])]
+    assert timed
+    for benchmark, names in timed:
+        run_first(benchmark, names, tmp_path, monkeypatch)
+
+
+def run_first(
+    benchmark: Any, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run what asv runs of a class, with the first of its parameters."""
     params = getattr(benchmark, "params", ())
     nested = params if params and isinstance(params[0], tuple | list) else [params] * bool(params)
     first = next(itertools.product(*nested))
-    names = [name for name in vars(benchmark) if name.startswith(KINDS)]
-    assert names
     for name in names:
         made = benchmark()
         if hasattr(made, "setup_cache"):

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from brute_force import stage_cost
 from brute_force_sets import is_convex, tiny_graphs
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from selection import examples
 
 from boundmark.bounds.pipeline.weights.known_sets import POSITIONS, KnownSets
 from boundmark.bounds.pipeline.weights.set_weights import (
@@ -24,6 +25,7 @@ GAP = 0.01
 
 
 @pytest.mark.parametrize("has_ends", [False, True])
+@settings(max_examples=examples(40))
 @given(sample=tiny_graphs(params=False), limit=st.integers(1, 60), k=st.integers(2, 4))
 def test_weights_of_all_sets_found(
     sample: PipelineInstance, limit: int, k: int, has_ends: bool
@@ -75,6 +77,7 @@ def test_walks_find_sets_for_a_position(sample: PipelineInstance, data: st.DataO
 
 
 @pytest.mark.parametrize("annealed", [0.0, 1.0])
+@settings(max_examples=examples(40))
 @given(sample=tiny_graphs(params=False), data=st.data())
 def test_either_kind_of_walk_finds_the_heaviest_set(
     sample: PipelineInstance, annealed: float, data: st.DataObject
