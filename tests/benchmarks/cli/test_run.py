@@ -177,23 +177,6 @@ def test_a_disk_that_is_full_or_read_only_is_one_sentence(suite_file: Path, tmp_
     assert "Traceback" not in message
 
 
-def test_retry_runs_failed_tasks_again(
-    boundmark: Boundmark, suite_file: Path, tmp_path: Path
-) -> None:
-    """Failures are kept unless asked for; `--retry` replaces their rows."""
-    out = tmp_path / "out"
-    suite = tmp_path / "long.toml"
-    suite.write_text(suite_file.read_text().replace("random-100", "random-10000"))
-    arguments = (
-        "run", suite, "--out", out, "--quiet", "--filter", "squeezenet k=4 random-10000",
-        "--memory-limit", 0.01,
-    )  # fmt: skip
-    assert "1 oom" in boundmark(*arguments).stdout
-    assert "1 already stored, 0 run" in boundmark(*arguments).stdout
-    assert "0 already stored, 1 run (1 oom)" in boundmark(*arguments, "--retry", "oom").stdout
-    assert len(ResultStore.open(out).results()) == 1
-
-
 def test_tasks_that_match_any_filter_are_run(
     boundmark: Boundmark, suite_file: Path, tmp_path: Path
 ) -> None:
