@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -137,15 +138,23 @@ def test_names_of_tests(test: str, expected: bool) -> None:
     assert is_named_after_a_module(ROOT / "tests" / test) == expected
 
 
+@cache
+def nodes_of(text: str, late: bool) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports of a module; late, also those for types and within functions."""
+    tree = ast.parse(text)
+    nodes = ast.walk(tree) if late else tree.body
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(files: Mapping[str, str], *, late: bool = True) -> dict[str, set[str]]:
     """Return which of some modules each imports; late, also for types and within functions."""
     found: dict[str, set[str]] = {}
     for name, text in files.items():
         named = set()
-        for node in ast.walk(ast.parse(text)) if late else ast.parse(text).body:
+        for node in nodes_of(text, late):
             if isinstance(node, ast.Import):
                 named |= {one.name for one in node.names}
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 whole = {f"{node.module}.{one.name}" for one in node.names}
                 named |= whole & set(files) or {str(node.module)}
         found[name] = named & set(files) - {name}
