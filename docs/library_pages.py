@@ -172,8 +172,10 @@ def _number(value: int | None) -> str:
     return MISSING if value is None else integer(value)
 
 
-def add_script(app: Any, page: str, template: str, context: Any, tree: Any) -> None:
-    """Give pages of the library the styles and the script of reports."""
+def finish_page(app: Any, page: str, template: str, context: Any, tree: Any) -> None:
+    """Give the library's pages styles and script of reports, and let wide pictures scroll."""
+    if page.startswith("generated/gallery/"):
+        context["body"] = EXAMPLE.sub(r'<div class="across">\g<0></div>', context["body"])
     if page.startswith(f"{PAGES}/") and not page.endswith("/index"):
         app.add_css_file("tables.css")
         app.add_js_file("report.js", loading_method="defer")
@@ -217,6 +219,9 @@ class Tables(SphinxPostTransform):
                         first.parent.remove(cell)
 
 
+# The picture of an example.
+EXAMPLE = re.compile(r'<img [^>]*class ?= ?"sphx-glr-single-img"/>')
+
 # The colour of ink that a picture has where it is not part of a page.
 OWN_INK = re.compile(r"<style>svg\{color:[^<]*</style>")
 
@@ -247,7 +252,7 @@ class Pictures(SphinxPostTransform):
 def setup(app: Any) -> dict[str, bool]:
     """Connect all of this with the build."""
     app.connect("builder-inited", write_pages)
-    app.connect("html-page-context", add_script)
+    app.connect("html-page-context", finish_page)
     app.connect("build-finished", finish)
     app.add_post_transform(Tables)
     app.add_post_transform(Pictures)

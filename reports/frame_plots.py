@@ -92,7 +92,7 @@ def drawn(plot: Plot, ax: "Axes | None") -> "Axes":
             plot.draw(plot.data, ax)
             if ax.get_legend_handles_labels()[1]:
                 # Beside the axes, where it hides no data.
-                ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
+                ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
         else:
             from matplotlib import pyplot as plt
 
@@ -102,9 +102,9 @@ def drawn(plot: Plot, ax: "Axes | None") -> "Axes":
             plot.draw(plot.data, ax)
             if labels := ax.get_legend_handles_labels()[1]:
                 columns = min(len(labels), MOST_LEGEND_COLUMNS)
-                figure.legend(loc="outside lower center", ncols=columns, fontsize=8)
+                figure.legend(loc="outside lower center", ncols=columns)
         if plot.title:
-            ax.set_title(plot.title)
+            ax.set_title(plot.title, wrap=True)
     return ax
 
 

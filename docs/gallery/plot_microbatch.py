@@ -13,7 +13,7 @@ import boundmark
 answer = boundmark.solve("shapes/nn-4-train", "microbatch", memory=6, seconds=60, quiet=True)
 print(f"a micro-batch every {answer.cost} ticks, at least {answer.bound}")
 
-fig, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+fig, ax = plt.subplots(figsize=(7.3, 3), layout="constrained")
 answer.plot(ax)
 
 # %%

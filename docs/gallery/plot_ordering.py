@@ -13,7 +13,7 @@ import boundmark
 answer = boundmark.solve("zoo/shufflenet-v2-2.0", "ordering", seconds=60, quiet=True)
 print(f"{answer.cost:,} bytes at the peak, at least {answer.bound:,} bytes")
 
-fig, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+fig, ax = plt.subplots(figsize=(7.3, 3), layout="constrained")
 answer.plot(ax)
 
 # %%

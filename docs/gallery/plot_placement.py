@@ -14,9 +14,9 @@ model = boundmark.load("onnx-light/squeezenet", device="moirai-intra-server")
 answer = boundmark.solve(model, "placement", seconds=10, quiet=True)
 print(f"{answer.cost:,} ns, at least {answer.bound:,} ns: {answer.facts()['gap']}")
 
-fig, ax = plt.subplots(figsize=(9, 3), layout="constrained")
+fig, ax = plt.subplots(figsize=(7.3, 3), layout="constrained")
 answer.plot(ax)
 
 # %%
 # How many operators each device has:
-answer.solution["device"].value_counts()
+answer.solution["device"].value_counts().to_frame("operators")

@@ -13,7 +13,7 @@ import boundmark
 answer = boundmark.solve("onnx-light/alexnet", "slicing", edge_devices=4, seconds=10, quiet=True)
 print(f"{answer.cost:,} ns, at least {answer.bound:,} ns: {answer.facts()['gap']}")
 
-fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
+fig, ax = plt.subplots(figsize=(7.3, 3.6), layout="constrained")
 answer.plot(ax)
 
 # %%

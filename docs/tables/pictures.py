@@ -24,8 +24,10 @@ from page import results as results_of
 from papers import STAGES, TABLE_3, of_suite, placements_of
 
 from boundmark.benchmarks.library import Entry, Library
+from boundmark.benchmarks.solving.model import named_instance
 from boundmark.bounds import checker
 from boundmark.problems.catalog import problems
+from boundmark.problems.devices import shipped
 from boundmark.problems.pipeline.instance import in_pipeline_order, stage_transfer, stage_work
 from boundmark.reports import true_costs
 from boundmark.reports.microbatch.drawings import KINDS, repetend_spans, schedule_boxes
@@ -502,11 +504,104 @@ def draw_figure_10() -> Figure:
     return made
 
 
+# The nearest models of the zoo to the paper's GoogLeNet, Inception v4, YOLOv5x and Transformer.
+TIMED = ("googlenet", "inception-v3", "detr-resnet-50", "t5-base")
+BETWEEN, WITHIN = "moirai-inter-server", "moirai-intra-server"
+
+
+def kinds(cluster: str) -> list[str]:
+    """Return what the devices of a cluster are, in its order."""
+    return [one.name.removeprefix("nvidia-") for one in shipped().clusters[cluster].devices]
+
+
+@cache
+def operator_times() -> Mapping[str, Any]:
+    """Return microseconds of each model's operators (rows) by device, without those that are free.
+
+    An operator that is free on one device is free on all.
+    """
+    times = {}
+    for model in TIMED:
+        graph = named_instance(f"zoo/{model}", {}, "placement", BETWEEN).instance.graph
+        times[model] = graph.duration[graph.duration[:, 0] > 0] / 1e3
+    return times
+
+
+def draw_operator_times() -> Figure:
+    """Draw a box for each model and device, over a logarithmic axis."""
+    times, devices = operator_times(), kinds(BETWEEN)
+    made, axes = figure(4.4)
+    for at, colour in enumerate((BLUE, ORANGE, GREEN, PINK)):
+        drawn = axes.boxplot(
+            [one[:, at] for one in times.values()],
+            positions=np.arange(len(times)) + 0.2 * (at - 1.5), widths=0.15, whis=(0, 100),
+            orientation="horizontal", patch_artist=True, boxprops={"facecolor": colour},
+            medianprops={"color": INK},
+        )  # fmt: skip
+        for line in (*drawn["boxes"], *drawn["whiskers"], *drawn["caps"]):
+            line.set_color(colour)
+        axes.barh(0, 0, color=colour, label=devices[at])
+    axes.set_yticks(range(len(times)), [f"{name}\n{len(one)}" for name, one in times.items()])
+    axes.set_ylim(len(times) - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.set_xticks([10, 100, 1000], ["10", "100", "1,000"])
+    axes.set_xlabel("microseconds of an operator")
+    axes.grid(axis="y", visible=False)
+    bare(axes)
+    legend(made, axes, 2)
+    return made
+
+
+def operator_time_caption() -> str:
+    """Return what a box is."""
+    most = max(np.percentile(one, 75, axis=0).max() for one in operator_times().values())
+    return (
+        "Figure 4 of [MOIRAI24]: how long the operators of four models take on four devices, by "
+        "our cost model (roofline). A box is the middle half of a model's operators that take "
+        "time, whose number is below the model's name; the line in it is the median, and lines "
+        f"beside it reach the extremes. Three quarters take less than {np.ceil(most):.0f} "
+        "microseconds on every device: as in the paper, most operators are short."
+    )
+
+
+def draw_bandwidths() -> Figure:
+    """Draw bandwidths from device to device as two tables, darker where they are higher."""
+    made, both = figure(4.4, 2, (1, 1))
+    for axes, cluster, title in zip(
+        both, (BETWEEN, WITHIN), ("between servers", "within a server"), strict=True
+    ):
+        rates = np.array(shipped().clusters[cluster].bandwidth) * 8 / 1e9
+        np.fill_diagonal(rates, 0)
+        axes.pcolormesh(rates, cmap=ListedColormap([BLUE] * 2), alpha=0.6 * rates / rates.max())
+        for row, column in np.argwhere(rates):
+            axes.text(
+                column + 0.5, row + 0.5, f"{rates[row, column]:,.1f}", ha="center", va="center"
+            )
+        names = [f"{letter}: {kind}" for letter, kind in zip("ABCD", kinds(cluster), strict=True)]
+        axes.set_yticks(np.arange(4) + 0.5, [f"from {name}" for name in names])
+        axes.set_xticks(np.arange(4) + 0.5, [f"to {letter}" for letter in "ABCD"])
+        axes.invert_yaxis()
+        axes.set_title(title)
+        axes.grid(visible=False)
+        axes.tick_params(axis="x", length=0)
+        bare(axes, keep=())
+    return made
+
+
+def bandwidth_caption() -> str:
+    """Return what a cell is."""
+    return (
+        "Figure 9 of [MOIRAI24] as averages, those of its Table III: Gbit/s from a device (row) to "
+        "another (column), which our transfers take. The paper's curves over 100 seconds are not "
+        "published as numbers."
+    )
+
+
 def figure_10() -> pd.DataFrame:
     """Return the speedups of the original graphs between servers, by model."""
     shown = results_of(PLACEMENT, placements_of("moirai"), of_suite("moirai", "cells-short"))
     found = latencies.latency_table(shown.tasks, shown.certified)
-    found = found[(found["device"] == "moirai-inter-server") & (found["fusion"] == "none")]
+    found = found[(found["device"] == BETWEEN) & (found["fusion"] == "none")]
     found = found.dropna(subset=["speedup"])
     found = found.assign(model=found["instance"].str.partition(" on ")[0])
     best = found.loc[found.groupby("model")["speedup"].idxmax()].set_index("model")
@@ -743,6 +838,13 @@ PICTURES: Mapping[str, Picture] = {
     "zoo": Picture(draw_zoo, "Gaps of 70 models in four numbers of stages", zoo_caption),
     "ratios": Picture(draw_ratios, "Bounds over best costs by number of stages", ratio_caption),
     "figure-10": Picture(draw_figure_10, "Speedups of eleven models", figure_10_caption),
+    "operator-times": Picture(
+        draw_operator_times, "Times of operators of four models on four devices",
+        operator_time_caption,
+    ),
+    "bandwidths": Picture(
+        draw_bandwidths, "Bandwidths between the devices of two clusters", bandwidth_caption
+    ),
     "default-gaps": Picture(draw_defaults, "Gaps of tools' default splits", default_caption),
     "predictions": Picture(draw_predictions, "Predicted over measured times", prediction_caption),
     "excess": Picture(draw_excess, "Excess by costs and number of stages", excess_caption),
@@ -765,7 +867,7 @@ PAGES: Mapping[str, Callable[[], Filling]] = {
     "README.md": partial(filling, "demo", up="docs/"),
     "docs/index.md": partial(filling, "demo", "tools", "zoo", "ratios", "figure-10"),
     "docs/how-far-from-optimal.md": partial(filling, "ratios", "zoo", "default-gaps", "tools"),
-    "docs/results-moirai.md": partial(filling, "figure-10"),
+    "docs/results-moirai.md": partial(filling, "figure-10", "operator-times", "bandwidths"),
     "docs/true-costs.md": partial(filling, "excess", "predictions"),
 }
 

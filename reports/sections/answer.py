@@ -267,7 +267,7 @@ def method_gap_data(gaps: pd.DataFrame, instance_gaps: pd.DataFrame, role: str) 
 TICKS = (0, 1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000, 2000, 5000, 10000)
 
 # Ticks that are nearer to each other, as a share of the axis, are left out.
-LEAST_DISTANCE = 0.07
+LEAST_DISTANCE = 0.11
 
 
 def draw_method_gaps(data: pd.DataFrame, axes: "Axes") -> None:

@@ -88,3 +88,17 @@ def test_excess_by_rounds_is_of_the_same_models() -> None:
     assert start.groupby("k")["model"].nunique().eq(true_costs.summary()[0].models).all()
     for name in ("tuned, 1 round", "tuned, 2 rounds"):
         assert (pd.Series(found[name]) < pd.Series(found["calibrated"])).all()
+
+
+def test_operators_of_figure_4_take_time_on_every_device() -> None:
+    """A box has as many operators as its model, which stands beside it, on each device."""
+    times = pictures.operator_times()
+    (axes,) = pictures.draw_operator_times().axes
+    labels = [one.get_text() for one in axes.get_yticklabels()]
+    assert labels == [f"{model}\n{len(one)}" for model, one in times.items()]
+    assert all((one > 0).all() and one.shape[1] == 4 for one in times.values())
+
+
+def test_no_device_sends_to_itself() -> None:
+    """Figure 9 has a number for each pair of devices in either cluster."""
+    assert [len(axes.texts) for axes in pictures.draw_bandwidths().axes] == [12, 12]
