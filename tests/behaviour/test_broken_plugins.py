@@ -69,51 +69,16 @@ def test_tasks_run(tmp_path: Path) -> None:
     assert sorted(warnings(done.stderr)) == ["answers", "datasets", "methods", "problems"]
 
 
-def test_taken_names(tmp_path: Path) -> None:
-    """What is ours stays ours; the sentence names who wanted it."""
-    code = """
+TAKEN = """
 import click
-from boundmark.problems.catalog import problems
 from boundmark.problems.method import Method
-METHOD = Method("fractional-load", "pipeline", "bound", "Evil.", run=print)
 from boundmark.problems.pipeline import PROBLEM
+METHOD = Method("fractional-load", "pipeline", "bound", "Evil.", run=print)
 
 @click.command("run")
 def command():
     "Evil."
 """
-    points = {
-        "boundmark.methods": {"it": "broken:METHOD"},
-        "boundmark.problems": {"it": "broken:PROBLEM"},
-        "boundmark.commands": {"it": "broken:command"},
-    }
-    install(tmp_path, "broken", points, code)
-    boundmark = boundmark_with(tmp_path)
-    done = boundmark("methods")
-    assert "Evil" not in done.stdout
-    assert "'fractional-load' is taken; expected a name of its own." in done.stderr
-    assert "'pipeline' is taken" in boundmark("problems").stderr
-    done = boundmark("--help")
-    assert "Evil" not in done.stdout
-    assert "'run' is taken" in done.stderr
-
-
-def test_a_data_set_that_cannot_list(tmp_path: Path) -> None:
-    """It is listed with a question mark, and the reason; the others as always."""
-    code = """
-from boundmark.problems.computation_graph import ComputationGraph
-from boundmark.problems.dataset import Dataset
-THING = Dataset("odd", ComputationGraph, "Odd.", lambda: 1 // 0, lambda name: None)
-"""
-    install(tmp_path, "odd", {"boundmark.datasets": {"odd": "odd:THING"}}, code)
-    boundmark = boundmark_with(tmp_path)
-    done = boundmark("datasets")
-    assert "warning: data set 'odd' does not list its members: ZeroDivisionError" in done.stderr
-    assert "onnx-light" in done.stdout
-    done = boundmark("solve", "odd/x", "-k", 2, check=False)
-    expected = "odd/x is a NoneType; expected a ComputationGraph, as its data set declares."
-    assert expected in " ".join(done.stderr.split())
-
 
 ODD = """
 from boundmark.problems.computation_graph import ComputationGraph
@@ -123,32 +88,48 @@ from boundmark.problems.method import Method
 def load(name):
     raise KeyError(name)
 
-DATASET = Dataset("odd", ComputationGraph, "Odd.", lambda: 3, load)
+LISTS_NOT = Dataset("odd", ComputationGraph, "Odd.", lambda: 1 // 0, lambda name: None)
+LOADS_NOT = Dataset("strange", ComputationGraph, "Strange.", lambda: 3, load)
 SLASH = lambda: Dataset("a/b", ComputationGraph, "Odd.", tuple, load)
 METHOD = lambda: Method("odd", "pipeline", "guess", "Odd.", run=load)
 """
 
 
-def test_a_data_set_that_cannot_load(tmp_path: Path) -> None:
-    """A sentence names the data set, where it lists no members as where it loads none."""
-    install(tmp_path, "odd", {"boundmark.datasets": {"odd": "odd:DATASET"}}, ODD)
-    boundmark = boundmark_with(tmp_path)
-    done = boundmark("solve", "odd/x", "-k", 2, check=False)
-    assert "data set 'odd' does not load 'x': KeyError: 'x'" in " ".join(done.stderr.split())
-    done = boundmark("datasets", "--members", "odd", check=False)
-    assert done.returncode == 2
-    assert "data set 'odd' does not list its members: TypeError" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_what_is_wrong_is_left_out_or_named(tmp_path: Path) -> None:
+    """Names that are ours stay ours, and other packages are listed as far as they can be.
 
-
-def test_what_is_no_method_or_data_set_is_left_out(tmp_path: Path) -> None:
-    """As soon as it is made, by the package that makes it; lists show the others."""
-    points = {"boundmark.methods": {"it": "wrong:IT"}, "boundmark.datasets": {"it": "wrong:IT"}}
-    install(tmp_path, "wrong", points, ODD + "IT = SLASH(), METHOD()")
+    A data set that cannot list its members is shown with the reason; the sentence about one that
+    loads none names it, too. What is no method or data set is left out as soon as it is made.
+    """
+    taken = {"methods": "METHOD", "problems": "PROBLEM", "commands": "command"}
+    points = {f"boundmark.{group}": {"it": f"taken:{name}"} for group, name in taken.items()}
+    install(tmp_path, "taken", points, TAKEN)
+    own = {"odd": "odd:LISTS_NOT", "strange": "odd:LOADS_NOT"}
+    install(tmp_path, "odd", {"boundmark.datasets": own}, ODD)
+    for group, made in (("methods", "METHOD"), ("datasets", "SLASH")):
+        name = f"wrong_{group}"
+        install(
+            tmp_path, name, {f"boundmark.{group}": {"it": f"{name}:IT"}}, ODD + f"IT = {made}()"
+        )
     boundmark = boundmark_with(tmp_path)
-    done = boundmark("datasets")
-    assert "a data set is called 'a/b'; expected a text without a slash." in done.stderr
-    (tmp_path / "wrong.py").write_text(ODD + "IT = METHOD()")
-    done = boundmark("methods")
-    assert "kind of method 'odd' is 'guess'; expected heuristic or bound" in done.stderr
-    assert "uniform" in done.stdout
+    for command, sentences, listed in (
+        ("methods", ("'fractional-load' is taken; expected a name of its own.",
+                     "kind of method 'odd' is 'guess'; expected heuristic or bound"), "uniform"),
+        ("problems", ("'pipeline' is taken",), "microbatch"),
+        ("--help", ("'run' is taken",), "solve"),
+        ("datasets", ("warning: data set 'odd' does not list its members: ZeroDivisionError",
+                      "a data set is called 'a/b'; expected a text without a slash."), "shapes"),
+    ):  # fmt: skip
+        done = boundmark(command)
+        assert "Evil" not in done.stdout
+        assert listed in done.stdout
+        assert [one for one in sentences if one not in done.stderr] == []
+    for given, sentence in (
+        (("solve", "odd/x", "-k", 2), "odd/x is a NoneType; expected a ComputationGraph, as its"),
+        (("solve", "strange/x", "-k", 2), "data set 'strange' does not load 'x': KeyError: 'x'"),
+        (("datasets", "--members", "strange"), "'strange' does not list its members: TypeError"),
+    ):
+        done = boundmark(*given, check=False)
+        assert done.returncode == 2
+        assert sentence in " ".join(done.stderr.split())
+        assert "Traceback" not in done.stderr

@@ -66,7 +66,6 @@ def test_listings(toy: Boundmark) -> None:
     assert listed["methods"]["largest-tail"]["problem"] == "one-machine"
     assert listed["datasets"]["jobs"]["problems"] == "one-machine"
     assert listed["datasets"]["shapes"]["problems"] == "microbatch"
-    assert "jobs/random-3" in toy("datasets", "--members", "jobs").stdout
 
 
 def test_options_of_solve(toy: Boundmark) -> None:
