@@ -36,12 +36,6 @@ def write_rows(
     pq.write_table(table.replace_schema_metadata(schema.metadata), folder / kind / "merged.parquet")
 
 
-def alter(folder: Path, dice: random.Random) -> str:
-    """Alter one thing in a finished run's folder and return what was done."""
-    name = dice.choice(list(ALTERATIONS))
-    return f"{name}: {ALTERATIONS[name](folder, dice)}"
-
-
 def copy_folder(source: Path, target: Path) -> None:
     """Copy a results folder; documents are linked, since alterations replace or remove them."""
     shutil.copytree(source, target, copy_function=_link_or_copy)
