@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from checking import Document, cost_or_reason, prove
 from definitions import DEFINITIONS
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.problems.catalog import problems
 from boundmark.problems.errors import BoundmarkError
 
-SEEDS = first_now(range(60), FEW_SEEDS)
+SEEDS = range(60)
 
 
 def by_package(sample: Any, problem: str, solution: Document) -> int | None:
@@ -23,7 +23,7 @@ def by_package(sample: Any, problem: str, solution: Document) -> int | None:
     return cost
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(SEEDS)
 @pytest.mark.parametrize("problem", DEFINITIONS)
 def test_solutions_cost_what_they_cost(problem: str, seed: int) -> None:
     """Each is valued as by its definition, by the package too, or refused for a constraint."""
@@ -35,7 +35,7 @@ def test_solutions_cost_what_they_cost(problem: str, seed: int) -> None:
         assert by_package(sample, problem, solution) == cost, solution
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(SEEDS)
 @pytest.mark.parametrize("problem", DEFINITIONS)
 def test_certificates_prove_what_they_say(problem: str, seed: int) -> None:
     """Each proves what the documentation says of it, and never more than the optimum."""

@@ -2,11 +2,10 @@
 
 import random
 
-import pytest
 from brute_force_microbatch import layout
 from checking import prove, read
 from definitions.microbatch import Pair, drawn, holds_too_much, longest, releases, trees
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds.checker.microbatch.paths import Paths
 from boundmark.bounds.checker.microbatch.phases import PhaseTree
@@ -21,7 +20,7 @@ def paired(seed: int) -> tuple[MicrobatchInstance, list[list[Pair]], random.Rand
     return sample, pairs, dice
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_longest_paths(seed: int) -> None:
     """Heads, tails and times between blocks are those of the longest paths."""
     graph = read(drawn(seed))
@@ -36,7 +35,7 @@ def test_longest_paths(seed: int) -> None:
     assert [paths.from_block(u) for u in blocks] == between
 
 
-@pytest.mark.parametrize("seed", first_now(range(150), FEW_SEEDS))
+@each_seed(range(150))
 def test_phases_decide_what_devices_hold(seed: int) -> None:
     """With all phases given, memory is exceeded or not as by definition, at any capacity."""
     sample, pairs, dice = paired(seed)
@@ -56,12 +55,12 @@ def test_phases_decide_what_devices_hold(seed: int) -> None:
             assert holds_too_much(other, pairs, every, period)
 
 
-@pytest.mark.parametrize("seed", range(80))
-def test_trees_decide_on_phases(seed: int) -> None:
+def test_trees_decide_on_phases() -> None:
     """A period is refuted exactly if no phases of all blocks remain, in any order of these."""
-    sample, pairs, dice = paired(seed)
-    for kind, payload, possible in trees(sample, pairs, dice):
-        assert prove(sample, kind, payload) in possible
+    for seed in range(80):
+        sample, pairs, dice = paired(seed)
+        for kind, payload, possible in trees(sample, pairs, dice):
+            assert prove(sample, kind, payload) in possible, seed
 
 
 def test_a_search_that_is_stopped_refutes_nothing() -> None:

@@ -17,7 +17,7 @@ from definitions.ordering import (
     priced,
     sections,
 )
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds.checker.ordering.order import live_after
 from boundmark.bounds.checker.ordering.prices import (
@@ -32,7 +32,7 @@ from boundmark.bounds.checker.ordering.section import (
 )
 from boundmark.problems.ordering import OrderingInstance
 
-SEEDS = first_now(range(48), FEW_SEEDS)
+SEEDS = range(48)
 
 
 def sample_of(seed: int, most: int = 5) -> tuple[OrderingInstance, random.Random, list[int]]:
@@ -60,7 +60,7 @@ def test_what_is_no_order(order: Any) -> None:
     assert "order of the solution" in str(cost_or_reason(sample, {"order": order}))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(SEEDS)
 def test_live_tensors(seed: int) -> None:
     """After each operator of an order, what is there is written or an input, and still needed."""
     sample, _, order = sample_of(seed, 6)
@@ -119,7 +119,7 @@ def waits(sample: OrderingInstance, u: int, w: int) -> bool:
     return all(order.index(u) < order.index(w) for order in orders)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(SEEDS)
 def test_least_memory_by_prices(seed: int) -> None:
     """The least priced size over all sets that may have run, in sections of any order."""
     sample, dice, order = sample_of(seed)
@@ -170,7 +170,7 @@ def test_least_memory_by_prices(seed: int) -> None:
             assert least_while_running(part, at, prices) == expected
 
 
-@pytest.mark.parametrize("seed", first_now(range(3, 400, 4), FEW_SEEDS))
+@each_seed(range(3, 400, 4))
 def test_who_overwrites(seed: int) -> None:
     """In some orders, or in all, an operator is the last to read what it can overwrite."""
     sample, _, order = sample_of(seed, 6)
@@ -194,7 +194,7 @@ def test_who_overwrites(seed: int) -> None:
         )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(SEEDS)
 def test_least_values_by_slopes(seed: int) -> None:
     """The least of priced size less slope times operators, over all sets of a section."""
     sample, dice, order = sample_of(seed)
@@ -212,7 +212,7 @@ def test_least_values_by_slopes(seed: int) -> None:
         assert least_slope_value(part, prices, rise, run) == expected
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each_seed(SEEDS)
 def test_searches_decide(seed: int) -> None:
     """Of sections between breakpoints, a search refutes what is below the optimum, no more."""
     sample, _, order = sample_of(seed, 6)
@@ -230,7 +230,7 @@ def test_searches_decide(seed: int) -> None:
                 assert Search(part).refutes_sum(least, limit) == (limit <= best)
 
 
-@pytest.mark.parametrize("seed", first_now(range(200), FEW_SEEDS))
+@each_seed(range(200))
 def test_breakpoints_by_slopes(seed: int) -> None:
     """Some optimal order passes each breakpoint that is accepted, and prices decide what is."""
     sample, dice, order = sample_of(2 * seed + 1)

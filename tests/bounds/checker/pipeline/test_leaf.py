@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.instance import Instance
@@ -83,7 +83,7 @@ def boxes(program: Program) -> list[dict[Any, int]]:
     return [dict(zip(pairs, values, strict=True)) for values in itertools.product(*choices)]
 
 
-@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
+@each_seed(range(40))
 def test_rows_are_those_that_are_stated(seed: int) -> None:
     """For any multipliers, what is proved is the least over all columns that windows leave."""
     dice = random.Random(seed)

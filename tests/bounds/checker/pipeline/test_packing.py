@@ -14,7 +14,7 @@ from certified import certified
 from hypothesis import given
 from hypothesis import strategies as st
 from recording import Recorder
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
@@ -120,7 +120,7 @@ def test_units_of_any_size(unit: int) -> None:
             proved(PAIR, {**given_payload, "front": front})
 
 
-@pytest.mark.parametrize("seed", first_now(range(80), FEW_SEEDS))
+@each_seed(range(80))
 def test_heaviest_sets_together(seed: int) -> None:
     """Any number of sets that have so many units together, each as heavy as the front allows."""
     dice = random.Random(seed)

@@ -8,7 +8,7 @@ import pytest
 from brute_force import instance
 from brute_force_sets import connected_convex_sets
 from checking import proved
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline.instance import Instance, read_instance
@@ -77,7 +77,7 @@ def plan_of(sets: Sets, flows: list[Any], dice: random.Random) -> list[int]:
         assert "plan of the payload" in reason
 
 
-@pytest.mark.parametrize("seed", first_now(range(120), FEW_SEEDS))
+@each_seed(range(120))
 def test_fronts_hold_for_all_sets_and_no_lower_ones(seed: int) -> None:
     """A front that all sets touch is accepted, with any flows and splits; one tick less is not."""
     dice = random.Random(seed)
@@ -108,7 +108,7 @@ def test_fronts_hold_for_all_sets_and_no_lower_ones(seed: int) -> None:
                 Sets(graph, order, weights, lower, limit, unit).search_all(flows, plan)
 
 
-@pytest.mark.parametrize("seed", first_now(range(30), FEW_SEEDS))
+@each_seed(range(30))
 def test_flows_that_tensors_do_not_let_through(seed: int) -> None:
     """Of what a flow sends, one unit more than a tensor of its price lets through is refused."""
     dice = random.Random(seed)
@@ -138,7 +138,7 @@ def test_flows_that_tensors_do_not_let_through(seed: int) -> None:
                     sets.flow(changed)
 
 
-@pytest.mark.parametrize("seed", first_now(range(30), FEW_SEEDS))
+@each_seed(range(30))
 def test_parameters_may_count_as_work(seed: int) -> None:
     """A stage has work, transfers and parameters of at most the threshold and the cache."""
     dice = random.Random(seed)

@@ -8,7 +8,7 @@ from brute_force import instance, optimum
 from brute_force_prefixes import pipelines, prefix_weights
 from checking import prove, proved, read
 from definitions.pipeline import drawn, flow_cost, flows_of, stages_with
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import flows, windows
@@ -28,7 +28,7 @@ def test_nodes_that_are_left_out_exist() -> None:
     assert prove(sample, "ideal-dp/1", {"threshold": 0, "ignored": [0, 0]}) == 1
 
 
-@pytest.mark.parametrize("seed", first_now(range(30), FEW_SEEDS))
+@each_seed(range(30))
 def test_flows_prove_what_the_rules_say(seed: int) -> None:
     """Flows at a limit are accepted and those beyond are not; every set costs what is proved."""
     sample = drawn(seed)
@@ -102,7 +102,7 @@ def test_full_stages_are_possible(works: list[int], threshold: int) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
+@each_seed(range(40))
 def test_windows_have_all_pipelines(seed: int) -> None:
     """No partition of limited cost has a node outside of its stages, as shares leave them."""
     sample = drawn(seed)
@@ -151,7 +151,7 @@ def weighing(sample: PipelineInstance, dice: random.Random, threshold: int) -> l
     return [int(x) * TREE_SHARE_UNITS // max(threshold, 1) for x in sample.graph.work]
 
 
-@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
+@each_seed(range(40))
 def test_prefixes_hold_all_pipelines(seed: int) -> None:
     """After any true steps, no partition of limited cost has a prefix outside of what is known."""
     sample, dice = drawn(seed), random.Random(seed)

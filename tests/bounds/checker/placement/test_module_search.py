@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from brute_force_placement import instance, optimum
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement import limits
@@ -143,7 +143,7 @@ def test_consumers_that_may_share_a_transfer(sender: int) -> None:
         assert search(module, room, 7, FOREVER) == FOUND
 
 
-@pytest.mark.parametrize("seed", first_now(range(150), FEW_SEEDS))
+@each_seed(range(150))
 def test_orders_are_taken_back(seed: int) -> None:
     """Where devices are given, orders that turn out to be wrong are tried the other way round."""
     dice = random.Random(seed)

@@ -11,7 +11,7 @@ import pytest
 from brute_force_placement import instance, live_peaks, optimum
 from checking import cost_or_reason, prove, read
 from definitions.placement import STEPS, WHOLE, drawn, makespan, solutions
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 
 from boundmark.bounds import checker
 from boundmark.bounds.checker.placement.intervals import _is_refuted
@@ -86,7 +86,7 @@ def waits(found: Network) -> set[tuple[int, int]]:
         pairs |= more
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_what_lies_between(seed: int) -> None:
     """Operators between two others are those that wait for one and that the other waits for."""
     _, found, _ = network(seed)
@@ -143,7 +143,7 @@ def longest(
     return most
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_heads_and_tails(seed: int) -> None:
     """Both are the longest ways over tensors and jumps, each operator on its best device."""
     _, found, jumps = network(seed)
@@ -188,7 +188,7 @@ def test_heads_and_tails(seed: int) -> None:
                 assert [min(t, NEVER) for t in tails[v]] == [min(t, NEVER) for t in least]
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_loads_refute_what_the_rules_say(seed: int) -> None:
     """Weights of devices refute a threshold as the documentation says, to the tick."""
     dice = random.Random(seed)
@@ -251,7 +251,7 @@ def between(sample: PlacementInstance, inner: list[int], ends: dict[int, int]) -
     )
 
 
-@pytest.mark.parametrize("seed", first_now(range(80), FEW_SEEDS))
+@each_seed(range(80))
 def test_searches_of_intervals_decide(seed: int) -> None:
     """For any devices of its ends, an interval takes as long as its operators alone would."""
     sample = drawn(seed, 5, is_shuffled=True)
@@ -279,7 +279,7 @@ def test_searches_of_intervals_decide(seed: int) -> None:
                 assert (proved is not None) == is_refuted
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_tensors_take_memory_while_they_are_live(seed: int) -> None:
     """A schedule fits to the byte of what devices hold at most, found tick by tick."""
     sample, dice = drawn(seed, is_shuffled=True), random.Random(seed)

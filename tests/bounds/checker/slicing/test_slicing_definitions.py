@@ -12,7 +12,7 @@ import pytest
 from brute_force_slicing import instance, orders, vectors
 from checking import cost_or_reason, read
 from definitions.slicing import drawn, large_enough
-from selection import FEW_SEEDS, first_now
+from selection import each_seed
 from slow_slicing import simulate
 
 from boundmark.bounds.checker.slicing.compute import best_split
@@ -32,7 +32,7 @@ def value(sample: SlicingInstance, plan: SlicingPlan) -> int | None:
     return found if isinstance(found, int) else None
 
 
-@pytest.mark.parametrize("seed", first_now(range(40), FEW_SEEDS))
+@each_seed(range(40))
 def test_devices_hold_what_they_hold(seed: int) -> None:
     """In any order, a plan fits to the byte: parameters, what is received, what is kept."""
     dice = random.Random(seed)
@@ -108,7 +108,7 @@ def indices(edge: Edge, begin: int, end: int) -> tuple[int, int]:
     return min(max(low, 0), edge.extent), min(max(high, 0), edge.extent)
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_needs_of_parts(seed: int) -> None:
     """The least and the most that parts need, and what overlaps at cuts, of all there are."""
     sample = drawn(seed)
@@ -131,7 +131,7 @@ def test_needs_of_parts(seed: int) -> None:
         assert needs.most_skipped == max(0, -least)
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_best_splits(seed: int) -> None:
     """No division of an operator takes less, and one takes as little if indices can be divided."""
     dice = random.Random(seed)
@@ -161,7 +161,7 @@ def test_best_splits_by_hand(
     assert best_split(read(instance([length], [work], launch=launch)), 0) == expected
 
 
-@pytest.mark.parametrize("seed", first_now(range(120), FEW_SEEDS))
+@each_seed(range(120))
 def test_no_plan_takes_less_ticks(seed: int) -> None:
     """Whatever an operator and what it reads are split into, it takes the least ticks or more."""
     check_least_ticks(drawn(seed))
@@ -287,7 +287,7 @@ def test_sums_by_hand() -> None:
     assert ticks.apart() == (3 + 1, [[0, 3], [1, 2], [0, 7]])
 
 
-@pytest.mark.parametrize("seed", first_now(range(60), FEW_SEEDS))
+@each_seed(range(60))
 def test_inputs_apart_take_no_more(seed: int) -> None:
     """Of an operator that reads three tensors, classes are chosen input by input."""
     dice = random.Random(seed)
