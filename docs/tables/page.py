@@ -10,7 +10,8 @@ parts and sentences, with the script of each.
 
 `python docs/tables/page.py save NAME RESULTS...` keeps rows of results folders as
 `docs/tables/NAME.csv`, each in the place of the row of the same task; rows that were not run again
-stay, with their commit and date, and a row of an older version of the same method goes.
+stay, with their commit and date. A newer version of a method counts once it has run on all
+instances that the older one has; then rows of the older one go.
 `keep NAME RESULTS TABLE...` does so with tables of a folder's report, in `docs/tables/NAME/`.
 Each module in `MODULES` says what it fills, by the page's path below the repository. Pictures are
 drawn by `python docs/tables/pictures.py`.
@@ -240,13 +241,12 @@ def results_in(folder: str | Path) -> pd.DataFrame:
     return verified_results(ResultStore.open(Path(folder))).results
 
 
-def newest_versions(rows: pd.DataFrame, *more: str) -> pd.DataFrame:
-    """Return the rows of each method's newest version, by instance and what more tells them apart.
+def newest_versions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each method's newest version, by instance.
 
     A folder that went on after a change has several versions of a method.
     """
-    key = [*more, "instance", "instance_params", "method"]
-    versions = rows.groupby(key, dropna=False)["method_version"]
+    versions = rows.groupby(["instance", "instance_params", "method"])["method_version"]
     return rows[rows["method_version"] == versions.transform("max")]
 
 
@@ -283,6 +283,19 @@ def _with_all_params(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(params=[complete(*one) for one in names])
 
 
+def _newest_on_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of each method's newest version that has run on all instances of a suite."""
+    kept = []
+    for (suite, method), own in rows.groupby(["suite", "method"]):
+        sizes = own.drop_duplicates(["method_version", *SOURCE])["method_version"].value_counts()
+        versions = sizes.index[sizes == len(own.drop_duplicates(SOURCE))]
+        chosen = own[own["method_version"].isin([versions.max()])] if len(versions) else own
+        if chosen["method_version"].max() < own["method_version"].max():
+            print(f"{suite}: the newest {method} ran on a part of the instances; old rows stay.")
+        kept.append(chosen)
+    return pd.concat(kept)
+
+
 def save(name: str, folders: Iterable[str]) -> None:
     """Keep rows of folders; those that were run again are in the place of theirs."""
     path = TABLES / f"{name}.csv"
@@ -292,8 +305,8 @@ def save(name: str, folders: Iterable[str]) -> None:
     rows = pd.concat([pd.read_csv(one, dtype=object).reindex(columns=KEPT) for one in parts])
     rows["method_version"] = rows["method_version"].astype("Int64")
     key = ["suite", *SOURCE, "method", "params", "seed"]
-    rows = _with_all_params(rows).drop_duplicates(key, keep="last")
-    rows = newest_versions(rows, "suite", "dataset", "device")
+    rows = _with_all_params(rows).drop_duplicates([*key, "method_version"], keep="last")
+    rows = _newest_on_all(rows)
     rows.sort_values([one for one in key if one != "problem"], kind="stable").to_csv(
         path, index=False
     )

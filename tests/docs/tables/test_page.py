@@ -157,7 +157,8 @@ def test_rows_that_did_not_run_again_keep_their_commit(
 ) -> None:
     """One method of two runs again; parameters that older rows lack are no other task.
 
-    A row of an older version of what ran goes, and the table of runs has a line for each commit.
+    A row of an older version of what ran goes, unless it is of an instance that the newer one
+    lacks. The table of runs has a line for each commit.
     """
     monkeypatch.setattr(page, "TABLES", tmp_path)
     page.save("own", [str(run_of(tmp_path / "own"))])
@@ -175,6 +176,13 @@ def test_rows_that_did_not_run_again_keep_their_commit(
     assert old.startswith("| `own` | `max-work` | 0123456789 | ")
     assert new.startswith("| `own` | `uniform` | fedcba9876 | ")
     assert " | 9 cores of Z80 | 1 | 5 | 0.0 |" in new
+    of_two = pd.concat([older, older.assign(instance="alexnet")])
+    pd.concat([of_two, kept[kept["method"] == "max-work"]]).to_csv(tmp_path / "own.csv")
+    page.save("own", [str(again)])
+    rows = pd.read_csv(tmp_path / "own.csv", dtype=object)
+    assert rows.loc[rows["method"] == "uniform", ["instance", "seed"]].to_numpy().tolist() == [
+        ["alexnet", "7"], ["squeezenet", "7"],
+    ]  # fmt: skip
 
 
 def test_tables_of_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
