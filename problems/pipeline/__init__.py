@@ -53,7 +53,7 @@ PROBLEM = Problem(
         "balanced-work": {},
         "max-work": {},
         "mean-work": {},
-        "ideal-dp": {"ideals": 1000},
+        "ideal-dp": {"ideals": 4000},
         "uniform": {},
         "pippy": {},
     },

@@ -1,5 +1,6 @@
 """Checks the kind ideal-dp: searches all down-sets that stages within a threshold lead to."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..budget import spend
@@ -17,15 +18,15 @@ def ideal_dp(graph: Instance, payload: Any) -> int:
     payload = fields(payload, "the payload", {"threshold", "ignored"})
     threshold = integer(payload["threshold"], "threshold of the payload", -1, LARGEST_AMOUNT)
     ignored = integers(payload["ignored"], "ignored of the payload", 0, len(graph.work) - 1)
-    ideals = _Ideals(graph, set(ignored))
+    ideals = Ideals(graph, set(ignored))
     reached = {0}
     level = [0]
     for stages in range(graph.k, 0, -1):
-        level = [ideal for ideal in level if ideals.may_end(ideal, stages, threshold)]
+        level = [one for one in level if ideals.least_cost(one, stages) <= stages * threshold]
         if not level:
             return threshold + 1
         if stages > 1:
-            found = {end for first in level for end in ideals.after_one_stage(first, threshold)}
+            found = {end for first in level for _, end in ideals.after_one_stage(first, threshold)}
             level = list(found - reached)
             reached |= found
         if ideals.all in reached:
@@ -50,14 +51,15 @@ class _Totals(NamedTuple):
     ready: int
 
 
-class _Ideals:
-    """The down-sets of the graph without some nodes, numbered as they are found.
+class Ideals:
+    """The down-sets of the graph without some nodes, numbered as they are found from 0, the empty.
 
-    They are sets of nodes, as bits.
+    They are sets of nodes, as bits. `pairs` of them have been compared.
     """
 
-    def __init__(self, graph: Instance, ignored: set[int]) -> None:
+    def __init__(self, graph: Instance, ignored: set[int], most: int | None = None) -> None:
         self._graph = graph
+        self._most = most
         kept = [v for v in range(len(graph.work)) if v not in ignored]
         # Each node kept begins a down-set that the one before does not have.
         if len(kept) * len(graph.work) > limits.MOST_IDEAL_BITS:
@@ -77,7 +79,7 @@ class _Ideals:
         self._steps: list[list[_Step] | None] = [None]
         self._transfers: dict[bytes, int] = {}
         self._count = 0
-        self._pairs = 0
+        self.pairs = 0
         self._whole = as_bits(kept)
         self._work = sum(graph.work[v] for v in kept)
         self._load = sum(graph.param_load[v] for v in kept)
@@ -86,6 +88,10 @@ class _Ideals:
     def all(self) -> int | None:
         """The number of the down-set with all nodes, None until it is found."""
         return self._number.get(self._key(self._whole))
+
+    def nodes(self, ideal: int) -> Iterator[int]:
+        """Yield the nodes of a down-set."""
+        return members(self._nodes[ideal])
 
     def _key(self, nodes: int) -> bytes:
         """Return the key of a set in tables: bytes, as hashes of large integers collide."""
@@ -124,6 +130,8 @@ class _Ideals:
             number = self._number.get(key)
             if number is None:
                 number = self._number[key] = len(self._nodes)
+                if number == self._most:
+                    raise TooLarge(f"the graph has more than {number:,} down-sets")
                 self._nodes.append(after)
                 self._steps.append(None)
                 self._totals.append(self._with(v, after, totals, read_last))
@@ -143,14 +151,14 @@ class _Ideals:
             totals.ready ^ 1 << v | as_bits(opened),
         )
 
-    def may_end(self, ideal: int, stages: int, threshold: int) -> bool:
-        """Whether stages within the threshold may suffice for the nodes outside a down-set."""
+    def least_cost(self, ideal: int, stages: int) -> int:
+        """Return what so many stages with the nodes outside a down-set cost together, or less."""
         totals = self._totals[ideal]
         overflow = max(0, self._load - totals.load - stages * self._graph.cache)
-        return self._work - totals.work + totals.leaving + overflow <= stages * threshold
+        return self._work - totals.work + totals.leaving + overflow
 
-    def after_one_stage(self, first: int, threshold: int) -> list[int]:
-        """Return the larger down-sets that one stage within the threshold leads to."""
+    def after_one_stage(self, first: int, threshold: int) -> list[tuple[int, int]]:
+        """Return the larger down-sets that one stage within the threshold leads to, by its cost."""
         within = []
         seen = {first}
         before, graph = self._nodes[first], self._graph
@@ -177,9 +185,9 @@ class _Ideals:
                 now_unread = unread ^ more if more else unread
                 stack.append((after, now_work, now_load, now_entering, now_leaving, now_unread))
                 if cost + now_leaving <= threshold:
-                    within.append(after)
+                    within.append((cost + now_leaving, after))
             spend(2 * (len(seen) - known))
-        self._pairs += len(seen) - 1
-        if self._pairs > limits.most_ideal_pairs(len(graph.work)):
+        self.pairs += len(seen) - 1
+        if self.pairs > limits.most_ideal_pairs(len(graph.work)):
             raise TooLarge("the graph has too many pairs of down-sets to check")
         return within

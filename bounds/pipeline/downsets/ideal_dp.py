@@ -3,16 +3,18 @@
 A partition whose quotient graph is acyclic is a chain of at most k ideals. Models are long and
 narrow, and many have little more ideals than nodes, where the dynamic program over pairs of ideals
 is quick. [TARNAWSKI20] proposed such a program, with other costs. Here, one search decides whether
-a threshold can be met, and thresholds are bisected. Few hundred ideals are searched in plain
+a threshold can be met, and thresholds are bisected. Few thousand ideals are searched in plain
 Python, which takes less time than importing the compiled search in `ideals`.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from boundmark.bounds import checker
 from boundmark.bounds.checker.pipeline import limits
+from boundmark.bounds.checker.pipeline.ideals import Ideals
+from boundmark.bounds.checker.pipeline.instance import Instance
 from boundmark.problems.arrays import IntArray, frozen
 from boundmark.problems.certificate import Certificate, Claim
 from boundmark.problems.dag import Dag
@@ -22,6 +24,10 @@ from boundmark.problems.pipeline import Partition, PipelineInstance
 from boundmark.problems.pipeline.graph import PipelineGraph
 
 KIND = "ideal-dp/1"
+
+# What plain Python tries at most, about half a second's worth.
+MOST_PLAIN_IDEALS = 4000
+MOST_PLAIN_PAIRS = 100_000
 
 
 def run(
@@ -40,7 +46,7 @@ def run(
     # `ideals`: Number of ideals up to which to try. `pairs_at_a_time`: Pairs of ideals searched
     # between two looks at the clock; the default takes half a second.
     # Up to so many, plain Python is quicker than importing what is compiled.
-    if ideals <= 1000:
+    if ideals <= MOST_PLAIN_IDEALS:
         _solve_plainly(instance, budget, progress, ideals)
     else:
         _solve_compiled(instance, budget, progress, ideals, pairs_at_a_time)
@@ -96,7 +102,7 @@ def _solve_compiled(
         if upper is None:
             # Often the bound just refuted is the optimum.
             threshold = lower + stride
-            stride = max(1, lower // 256, 2 * stride)
+            stride = max(1, lower // 128)
         else:
             threshold = (lower + upper) // 2
 
@@ -105,24 +111,21 @@ def _solve_plainly(
     instance: PipelineInstance, budget: Budget, progress: Progress, ideals: int
 ) -> None:
     """Report an optimal partition and its certificate, both at once."""
-    too_many = UnsupportedError(f"the graph has more than {ideals:,} down-sets")
     # A node that costs nothing beside its only neighbour needs no down-set; few graphs have more.
     if instance.nodes > 4 * ideals:
-        raise too_many
+        raise UnsupportedError(f"the graph has more than {ideals:,} down-sets")
     removed = pendants(instance.graph)
     core, kept = without(instance.graph, [v for v, _ in removed])
-    if len(kept) >= ideals:
-        raise too_many
-    search = PlainIdealSearch(core, _cost_of_even_work(core, instance.k), ideals)
-    if not search.list_stages(budget):
-        if search.has_too_many:
-            raise too_many
+    try:
+        search = PlainIdealSearch(PipelineInstance(core, instance.k), ideals)
+        stages = search.best(budget)
+    except checker.TooLarge as error:
+        raise UnsupportedError(str(error)) from None
+    if stages is None:
         return
-    found = search.best(instance.k)
-    if found is None:
-        return
-    cost, stages = found
-    progress.solution(Partition(_with_pendants(stages, kept, removed)))
+    partition = Partition(_with_pendants(stages, kept, removed))
+    cost = instance.objective(partition)
+    progress.solution(partition)
     payload = {"threshold": cost - 1, "ignored": sorted(v for v, _ in removed)}
     progress.bound(Certificate.of(instance, KIND, cost, payload, "ideal-dp"))
 
@@ -196,133 +199,101 @@ def without(graph: PipelineGraph, nodes: Sequence[int]) -> tuple[PipelineGraph, 
 
 
 class PlainIdealSearch:
-    """Search for the optimum over chains of down-sets in plain Python, for any k.
+    """Search for the optimum in plain Python, over the down-sets as the checker lists them.
 
-    A stage is what one down-set has beyond another. All stages that cost no more than `most_cost`
-    are listed once; whether k of them suffice under a threshold is a breadth-first search, and the
-    least threshold is found by bisection over their costs. [TARNAWSKI20] describes the dynamic
-    program; the compiled search of `ideal-dp` is the one for large graphs.
+    It is the compiled search of `ideal-dp`, but keeps the stages that may begin at a down-set from
+    one threshold to the next.
     """
 
-    # `most_cost`: Cost of a known partition, in ticks: no stage that costs more is of interest.
-    # `most_ideals`: Number of down-sets up to which to try.
-
-    def __init__(self, graph: PipelineGraph, most_cost: int, most_ideals: int) -> None:
-        dag = graph.dag
-        self._graph, self._most_cost, self._most_ideals = graph, most_cost, most_ideals
-        self._work, self._load = graph.work.tolist(), graph.param_load.tolist()
-        self._producers = [dag.producers_of(v).tolist() for v in range(dag.nodes)]
-        self._consumers = [dag.consumers_of(v).tolist() for v in range(dag.nodes)]
-        # As bits.
-        self._needs = [sum(1 << u for u in nodes) for nodes in self._producers]
-        self._feeds = [sum(1 << w for w in nodes) for nodes in self._consumers]
-        self._transfer = [
-            ticks if self._feeds[v] else 0 for v, ticks in enumerate(graph.transfer.tolist())
-        ]
-        self._all = (1 << dag.nodes) - 1
-        # By down-set: the nodes that may come next.
-        self._ready = {0: [v for v in range(dag.nodes) if not self._needs[v]]}
-        # By down-set: cost and end of each stage that may begin there.
+    def __init__(self, instance: PipelineInstance, most_ideals: int) -> None:
+        self._k, self._nodes = min(instance.k, instance.nodes), instance.nodes
+        graph = instance.graph
+        costs = (graph.work.tolist(), graph.transfer.tolist(), graph.param_load.tolist())
+        edges = [(u, w) for u, w in graph.dag.edge_pairs().tolist()]
+        self._ideals = Ideals(Instance(self._k, *costs, graph.cache, edges), set(), most_ideals)
+        # No stage that costs more than those of a known partition is of interest.
+        self._most_cost = _cost_of_even_work(instance.graph, instance.k)
+        # By down-set: cost and end of each stage that may begin there, the cheapest first.
         self._stages: dict[int, list[tuple[int, int]]] = {}
+        # Pairs of down-sets after which to look at the clock.
+        self._next_look = 2000
 
-    @property
-    def has_too_many(self) -> bool:
-        """Whether more down-sets were found than it should try."""
-        return len(self._ready) > self._most_ideals
+    def best(self, budget: Budget) -> list[int] | None:
+        """Return the stage of each node in an optimal partition, None if the time is up before."""
+        # The least and the largest cost that the optimum may have; and the next to try.
+        lower, upper, threshold = 0, self._most_cost, 0
+        best = None
+        while best is None or lower < upper:
+            found = self._within(threshold, budget)
+            if found is None:
+                return None
+            cost, chain = found
+            if chain is None:
+                lower = cost
+            else:
+                upper, best = cost, chain
+            # Far above the optimum, many more stages would have to be listed.
+            above = min(lower + max(1, lower // 128), upper)
+            threshold = above if best is None else (lower + upper) // 2
+        return self._stages_of(best)
 
-    def list_stages(self, budget: Budget) -> bool:
-        """List the stages; return whether there were few enough down-sets, and time enough."""
-        waiting, seen, listed = [0], {0}, 0
-        while waiting:
-            first = waiting.pop()
-            stages = self._stages[first] = []
-            for cost, end in self._stages_from(first):
-                stages.append((cost, end))
-                if end not in seen:
-                    seen.add(end)
-                    waiting.append(end)
-            if self.has_too_many:
-                return False
-            listed += len(stages)
-            # Stages between two looks at the clock.
-            if listed > 2000:
-                listed = 0
-                if budget.is_spent():
-                    return False
-        return True
+    def _within(self, threshold: int, budget: Budget) -> tuple[int, list[int] | None] | None:
+        """Return the cost of k stages within a threshold, and the down-sets between them.
 
-    def best(self, k: int) -> tuple[int, list[int]] | None:
-        """Return the optimum and each node's stage, None if none is within the known cost."""
-        costs = sorted({cost for stages in self._stages.values() for cost, _ in stages})
-        found = bisect_left(costs, True, key=lambda cost: self._before(k, cost) is not None)
-        if found == len(costs):
-            return None
-        before = self._before(k, costs[found])
-        assert before is not None
-        return costs[found], self._stages_of(before)
-
-    def _stages_from(self, first: int) -> Iterator[tuple[int, int]]:
-        """Yield cost and end of each stage within the known cost that begins at a down-set."""
-        seen = {first}
-        stack = [(first, 0, 0, 0, 0, first)]
-        while stack:
-            ideal, work, load, entering, leaving, unread = stack.pop()
-            if self.has_too_many:
-                return
-            for v in self._ready[ideal]:
-                after = ideal | 1 << v
-                if after in seen:
-                    continue
-                seen.add(after)
-                if after not in self._ready:
-                    opened = [w for w in self._consumers[v] if not self._needs[w] & ~after]
-                    self._ready[after] = [w for w in self._ready[ideal] if w != v] + opened
-                now_work, now_load = work + self._work[v], load + self._load[v]
-                read = [u for u in self._producers[v] if unread >> u & 1]
-                now_entering = entering + sum(self._transfer[u] for u in read)
-                # None of these becomes less as nodes are added.
-                overflow = max(0, now_load - self._graph.cache)
-                if now_work + now_entering + overflow > self._most_cost:
-                    continue
-                read_last = [
-                    u
-                    for u in self._producers[v]
-                    if not first >> u & 1 and not self._feeds[u] & ~after
-                ]
-                now_leaving = (
-                    leaving + self._transfer[v] - sum(self._transfer[u] for u in read_last)
-                )
-                now_unread = unread & ~self._needs[v]
-                stack.append((after, now_work, now_load, now_entering, now_leaving, now_unread))
-                cost = now_work + now_entering + overflow + now_leaving
-                if cost <= self._most_cost:
-                    yield cost, after
-
-    def _before(self, k: int, threshold: int) -> dict[int, int] | None:
-        """Return each reached down-set's predecessor, None if k stages do not reach the end.
-
-        Breadth first, so that each is reached with the fewest stages.
+        If there are none, return the least threshold that this does not refute as well; and nothing
+        at all if the time is up. Breadth first, so that each is reached with the fewest stages.
         """
-        before, level = {0: 0}, [0]
-        for _ in range(k):
+        before = {0: (0, 0)}
+        level, refuted = [0], self._most_cost
+        for left in range(self._k, 0, -1):
             ends = []
             for first in level:
+                least = -(-self._ideals.least_cost(first, left) // left)
+                if least > threshold:
+                    refuted = min(refuted, least)
+                    continue
+                if left == 1:
+                    return self._chain(before, first, least)
+                if first not in self._stages:
+                    if self._ideals.pairs > self._next_look:
+                        if budget.is_spent():
+                            return None
+                        self._next_look = self._ideals.pairs + 2000
+                    if self._ideals.pairs > MOST_PLAIN_PAIRS:
+                        raise UnsupportedError(
+                            f"the graph has more than {MOST_PLAIN_PAIRS:,} pairs of down-sets"
+                        )
+                    self._stages[first] = sorted(
+                        self._ideals.after_one_stage(first, self._most_cost)
+                    )
                 for cost, end in self._stages[first]:
-                    if cost <= threshold and end not in before:
-                        before[end] = first
-                        ends.append(end)
-            if self._all in before:
-                return before
+                    if end in before:
+                        continue
+                    if cost > threshold:
+                        refuted = min(refuted, cost)
+                        break
+                    before[end] = cost, first
+                    ends.append(end)
+            whole = self._ideals.all
+            if whole in before:
+                return self._chain(before, whole, 0)
             level = ends
-        return None
+        return refuted, None
 
-    def _stages_of(self, before: dict[int, int]) -> list[int]:
-        chain = [self._all]
-        while chain[-1]:
-            chain.append(before[chain[-1]])
-        stage = [0] * self._graph.dag.nodes
-        for number, (end, first) in enumerate(zip(chain[-2::-1], chain[:0:-1], strict=True)):
-            for v in range(len(stage)):
-                if (end & ~first) >> v & 1:
-                    stage[v] = number
+    def _chain(
+        self, before: Mapping[int, tuple[int, int]], last: int, cost: int
+    ) -> tuple[int, list[int]]:
+        """Return the largest cost of a stage, if the last costs so much, and what it has before."""
+        chain = []
+        while last:
+            chain.append(last)
+            stage_cost, last = before[last]
+            cost = max(cost, stage_cost)
+        return cost, chain
+
+    def _stages_of(self, chain: Sequence[int]) -> list[int]:
+        stage = [len(chain)] * self._nodes
+        for ideal in chain:
+            for v in self._ideals.nodes(ideal):
+                stage[v] -= 1
         return stage

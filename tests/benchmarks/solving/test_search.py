@@ -149,7 +149,7 @@ def test_own_files(boundmark: Boundmark, tmp_path: Path) -> None:
 def test_default_methods_prove_a_narrow_model_optimal(boundmark: Boundmark, tmp_path: Path) -> None:
     """Where down-sets are few, no gap is left, and the kernels of the last round are not needed."""
     done = boundmark(
-        "solve", "zoo/bert-base", "-k", 4, "--quiet", "--workers", 2, "--out", tmp_path
+        "solve", "zoo/swin-1.8b", "-k", 4, "--quiet", "--workers", 2, "--out", tmp_path
     )
     assert "0 (optimal, certified)" in done.stdout
     assert "note" not in done.stdout

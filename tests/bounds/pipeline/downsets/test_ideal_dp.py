@@ -51,7 +51,7 @@ def samples(draw: st.DrawFn) -> PipelineInstance:
     )
 
 
-@pytest.mark.parametrize("ideals", [1000, 200_000])
+@pytest.mark.parametrize("ideals", [4000, 200_000])
 @given(sample=samples())
 def test_finds_and_certifies_the_optimum(sample: PipelineInstance, ideals: int) -> None:
     """The last solution and the last bound are the optimum, and the checker agrees exactly."""
@@ -181,7 +181,7 @@ def test_pendants_leave_the_optimum() -> None:
 
 
 # Up to so many down-sets, the search is a plain one: nothing is compiled before the first answer.
-PLAIN = 1000
+PLAIN = 4000
 
 
 @pytest.mark.parametrize("k", [1, 3, 40, 41, 100])
@@ -194,7 +194,7 @@ def test_any_number_of_stages(k: int) -> None:
 
 WIDE = {
     "without edges": instance([1] * 60, [], 3),
-    "more nodes than down-sets to try": instance([1] * 5000, [], 3),
+    "more nodes than down-sets to try": instance([1] * 17_000, [], 3),
     "stages cost more than they may": instance(
         [1] * 61, [(v, 60) for v in range(60)], 3, transfer=[90] * 61
     ),
@@ -204,13 +204,21 @@ WIDE = {
 @pytest.mark.parametrize("sample", WIDE.values(), ids=WIDE)
 def test_too_many_down_sets(sample: PipelineInstance) -> None:
     """It says so at once, before it has listed what it could never hold."""
-    with pytest.raises(UnsupportedError, match="more than 1,000 down-sets"):
+    with pytest.raises(UnsupportedError, match="more than 4,000 down-sets"):
         solved(sample, ideals=PLAIN)
 
 
+def test_too_many_pairs_are_left_to_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where few down-sets make many stages, the plain search ends by itself, however much time."""
+    solved(ladder(75, 1), ideals=PLAIN)
+    monkeypatch.setattr(ideal_dp, "MOST_PLAIN_PAIRS", 1000)
+    with pytest.raises(UnsupportedError, match="more than 1,000 pairs of down-sets"):
+        solved(ladder(75, 1), ideals=PLAIN)
+
+
 def test_no_time_is_no_answer() -> None:
-    """Nothing is reported when the time is up before all stages are listed."""
-    reports = solved(chain(400, 2), seconds=0, ideals=PLAIN)
+    """Nothing is reported when the time is up before the stages that matter are listed."""
+    reports = solved(ladder(75, 1), seconds=0, ideals=PLAIN)
     assert (reports.solutions, reports.bounds) == ([], [])
 
 
