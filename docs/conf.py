@@ -77,8 +77,8 @@ _OUTSIDE = (
     re.compile(r"\[([^\]]+)\]\(\.\./\.\./(?!docs/)([^)#\s]+)[^)]*\)"),
 )
 
-# A number is not broken from its sign.
-_PERCENT = re.compile(r"(?<=\d) %")
+# Blanks between a number and its sign, as in "< 0.1 %", at which no line is broken.
+_SIGNED = re.compile(r"(?<=\d) (?=%)|(?:(?<=[<>])|(?<=&[lg]t;)) (?=\d)")
 
 # An entry of the bibliography.
 _ENTRY = re.compile(r"^- \*\*\[([A-Z0-9]+)\]\*\*", re.MULTILINE)
@@ -87,7 +87,7 @@ _CODE = re.compile(r"(^```.*?^```|(?:^ {4}[^\n]*\n)+|`[^`\n]+`)", re.MULTILINE |
 
 
 def prepare(app: object, page: str, source: list[str]) -> None:
-    """Link keys to the bibliography, name files outside this folder, and keep percents together."""
+    """Link keys to the bibliography, name files outside this folder, and keep signs at numbers."""
     text = (
         _OUTSIDE[page.count("/")].sub(r"\1 (`\2`)", source[0]) if page.count("/") < 2 else source[0]
     )
@@ -95,7 +95,7 @@ def prepare(app: object, page: str, source: list[str]) -> None:
         text = _ENTRY.sub(lambda entry: f"- [**{entry[1]}**]{{#{entry[1].lower()}}}", text)
     elif not page.startswith("generated"):
         parts = _CODE.split(text)
-        parts[::2] = (_PERCENT.sub("\N{NO-BREAK SPACE}%", linked(part)) for part in parts[::2])
+        parts[::2] = (_SIGNED.sub("\N{NO-BREAK SPACE}", linked(part)) for part in parts[::2])
         text = "".join(parts)
     source[0] = text
 
