@@ -20,6 +20,7 @@ from boundmark.datasets.layers.language_models import load, published
 from boundmark.datasets.layers.transformer import Transformer
 from boundmark.problems.catalog import datasets, problems
 from boundmark.problems.devices import shipped
+from boundmark.reports.text import amount
 from boundmark.reports.true_costs import engine_steps, summary, totals
 
 # The class behind a source, e.g. `; transformers.BertModel`.
@@ -118,8 +119,8 @@ def _language_model_row(name: str) -> tuple[str, ...]:
         f"{totals.parameters / 1e9:,.3f}",
         f"{totals.active / 1e9:,.2f}" if totals.active < totals.parameters else "",
         f"{totals.size / 1e9:,.2f}",
-        "" if totals.cache is None else f"{totals.cache / 2**10:,.4g}",
-        f"{totals.state / 2**20:,.4g}" if totals.state else "",
+        "" if totals.cache is None else amount(totals.cache / 2**10),
+        amount(totals.state / 2**20) if totals.state else "",
     )
 
 

@@ -17,6 +17,7 @@ from boundmark.reports.placement import REPORT as PLACEMENT
 from boundmark.reports.placement import latencies, learned
 from boundmark.reports.problem_report import ProblemResults
 from boundmark.reports.statistics import geometric_mean
+from boundmark.reports.text import gap_percent
 
 INCEPTION, RESNET, BERT = "inception-v3", "resnet-50", "bert-base"
 
@@ -101,7 +102,7 @@ def _on_the_papers_scale() -> tuple[dict[str, str], str]:
 
 
 def _above(cost: float, bound: float) -> str:
-    return f"{100 * (cost / bound - 1):.1f} %"
+    return gap_percent(cost / bound - 1, " %")
 
 
 @cache
