@@ -14,13 +14,18 @@ def read_object(path: Path) -> Mapping[str, Any]:
     """Return the object that a file holds."""
     content = read_bytes(path)
     with naming(path):
-        return json_object(content.removeprefix(codecs.BOM_UTF8))
+        return object_in(content)
+
+
+def object_in(content: bytes) -> Mapping[str, Any]:
+    """Return the object that a file's content is."""
+    return json_object(content.removeprefix(codecs.BOM_UTF8))
 
 
 def fields_of(content: bytes) -> set[str]:
     """Return the names of an object's fields; an empty set for anything else."""
     try:
-        return set(json_object(content.removeprefix(codecs.BOM_UTF8)))
+        return set(object_in(content))
     except InvalidInputError:
         return set()
 

@@ -78,8 +78,9 @@ def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
     (66, 73)
     """
     path = Path(source)
-    # Unlike `Path.exists`, it takes any text.
-    if path.suffix.lower() in known_suffixes() or os.path.exists(source):
+    # Formats take a while to import, which members without a dot need not wait for. Unlike
+    # `Path.exists`, `os.path.exists` takes any text.
+    if os.path.exists(source) or (path.suffix and path.suffix.lower() in known_suffixes()):
         return load_file(path, dims)
     refuse_dims(source, dims)
     return load_member(source)

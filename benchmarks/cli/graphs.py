@@ -166,21 +166,21 @@ def _rounded(digits: str) -> str:
 @dim_option
 @click.option("--quiet", is_flag=True, help="Do not print what was written.")
 def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> None:
-    """Write a model's graph into a .json or .parquet file.
+    """Write a model's graph into a .json file.
 
     boundmark reads the same graph back from that file, OUT. NAME is a data set's member, e.g.
     zoo/bert-base; FILE is one that `solve` reads. Pictures come from `boundmark datasets show NAME
     --draw`, instances with costs from `boundmark solve --out`.
     """
     from boundmark.benchmarks.cli.graph_drawing import origin_of
-    from boundmark.datasets.readers.graph_file import GraphOrigin, to_json, to_parquet
+    from boundmark.datasets.readers.graph_file import GraphOrigin, to_json
     from boundmark.datasets.resolve import load_source
     from boundmark.problems.computation_graph import ComputationGraph
     from boundmark.problems.errors import InvalidInputError
     from boundmark.reports.stored.durable import write_durably
 
-    if out.suffix.lower() not in (".json", ".parquet"):
-        raise InvalidInputError(f"{out} has the suffix {out.suffix!r}; expected .json or .parquet.")
+    if out.suffix.lower() != ".json":
+        raise InvalidInputError(f"{out} has the suffix {out.suffix!r}; expected .json.")
     graph = load_source(name, dims)
     if not isinstance(graph, ComputationGraph):
         raise InvalidInputError(
@@ -193,10 +193,6 @@ def export_graph(name: str, out: Path, dims: dict[str, int], quiet: bool) -> Non
         versions=known.get("versions", {}),
         parameters=known.get("weights", graph.parameter_count),
     )
-    if out.suffix.lower() == ".json":
-        content = to_json(graph, origin).encode()
-    else:
-        content = to_parquet(graph, origin)
-    write_durably(out, content)
+    write_durably(out, to_json(graph, origin).encode())
     if not quiet:
         click.echo(f"{out}: {graph.dag.nodes:,} operators, {len(graph.tensors):,} tensors")

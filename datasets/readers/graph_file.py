@@ -1,6 +1,6 @@
-"""Computation graphs in files of our own: rows, in Parquet, or in JSON for other programs.
+"""Computation graphs in JSON files of our own: one object, the metadata and ``rows``.
 
-There is one row per operator, and one per tensor that none of them writes. Columns:
+There is one row per operator, and one per tensor that none of them writes. Fields of a row:
 
 - ``name``: of the operator; of the tensor for parameters and inputs.
 - ``kind``: ``"operator"``, ``"parameter"`` or ``"input"``.
@@ -12,30 +12,21 @@ There is one row per operator, and one per tensor that none of them writes. Colu
 - ``attributes``: by name.
 
 An operator's tensor is called like the operator, with ``:1``, ``:2`` and so on for further ones.
-Everything else is the file's metadata, one object. There, ``kernels`` is left out if each operator
-is a kernel by itself.
-
-In Parquet, attributes are JSON, and so is the metadata, in the file's own under ``boundmark``. A
-JSON file is one object: the metadata, and ``rows``, a list of objects.
+Of the metadata, ``kernels`` is left out if each operator is a kernel by itself.
 """
 
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boundmark.datasets.file_format import FileFormat
-from boundmark.datasets.json_fields import fields_of, objects, read_object
+from boundmark.datasets.json_fields import fields_of, object_in, objects
 from boundmark.problems.computation_graph import LEFT_OUT, ComputationGraph, Operator, Tensor
 from boundmark.problems.errors import InvalidInputError, quoted
 from boundmark.problems.files import naming, read_bytes
-from boundmark.problems.json_documents import check_fields, is_integer_list, json_object, json_value
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from boundmark.problems.json_documents import check_fields, is_integer_list
 
 FORMAT = "boundmark-graph/1"
 
@@ -203,133 +194,6 @@ def _tensors(name: str, shapes: Sequence[Any], dtypes: Sequence[Any]) -> Iterato
         yield Tensor(f"{name}:{number}" if number else name, tuple(shape), dtype)
 
 
-METADATA = b"boundmark"
-
-
-def to_parquet(graph: ComputationGraph, origin: GraphOrigin) -> bytes:
-    """Return a graph as the content of a Parquet file, the same for the same graph and origin."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows, metadata = to_rows(graph, origin)
-    for row in rows:
-        row["attributes"] = json.dumps(row["attributes"], sort_keys=True)
-    table = pa.Table.from_pylist(rows, schema=_schema()).replace_schema_metadata(
-        {METADATA: json.dumps(metadata, sort_keys=True).encode()}
-    )
-    sink = io.BytesIO()
-    pq.write_table(
-        table,
-        sink,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=[column for column in COLUMNS if column != "name"],
-        # Names of neighbours begin alike.
-        column_encoding={"name": "DELTA_BYTE_ARRAY"},
-        row_group_size=2**20,
-        write_statistics=False,
-    )
-    return sink.getvalue()
-
-
-def load(path: str | Path) -> ComputationGraph:
-    """Read a graph.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is cut off, no such Parquet file, of another version of the format, or does not
-        describe a graph.
-    """
-    path = Path(path)
-    content = read_bytes(path)
-    with naming(path):
-        return from_parquet(content)[0]
-
-
-def from_parquet(content: bytes) -> tuple[ComputationGraph, GraphOrigin]:
-    """Read a graph that `to_parquet` wrote; raises as `load` does."""
-    table = _table(content)
-    try:
-        metadata = _metadata(table)
-        columns = {name: table.column(name).to_pylist() for name in COLUMNS}
-    except UnicodeDecodeError as error:
-        raise InvalidInputError("a text is not UTF-8; expected texts that are.") from error
-    columns["attributes"] = [_attributes(text) for text in columns["attributes"]]
-    return from_rows(zip(*columns.values(), strict=True), metadata)
-
-
-def _schema() -> "pa.Schema":
-    import pyarrow as pa
-
-    text, whole = pa.string(), pa.int64()
-    kinds: dict[str, Any] = {
-        **dict.fromkeys(("name", "kind", "op_type", "attributes"), text),
-        "flops": whole,
-        "reads": pa.list_(pa.int32()),
-        "shapes": pa.list_(pa.list_(whole)),
-        "dtypes": pa.list_(text),
-    }
-    return pa.schema([pa.field(name, kinds[name], nullable=False) for name in COLUMNS])
-
-
-def _table(content: bytes) -> "pa.Table":
-    """Return the table of a file with exactly the columns of this format."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        # Read by this thread: others may still let go of a Python object when Python ends.
-        file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
-        table = file.read(use_threads=False)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())[:200].rstrip(".")
-        raise InvalidInputError(f"expected a complete Parquet file, found: {reason}.") from error
-    if METADATA not in (table.schema.metadata or {}):
-        raise InvalidInputError(
-            f"the file has no metadata of boundmark; expected a graph, format {FORMAT!r}."
-        )
-    return table
-
-
-def _metadata(table: "pa.Table") -> Mapping[str, Any]:
-    """Return the file's metadata, checked along with its columns and their types."""
-    with naming("the metadata of boundmark"):
-        checked = check_metadata(json_value(table.schema.metadata[METADATA]))
-    for wanted in _schema():
-        position = table.schema.get_field_index(wanted.name)
-        if position < 0:
-            raise InvalidInputError(f"column {wanted.name} is missing.")
-        kind = table.schema.field(position).type
-        # Names of the elements of lists differ between writers.
-        if not _plain(kind).equals(_plain(wanted.type)):
-            raise InvalidInputError(
-                f"column {wanted.name} has type {kind}; expected {wanted.type}."
-            )
-        if any(map(_has_nulls, table.column(wanted.name).chunks)):
-            raise InvalidInputError(f"column {wanted.name} has empty cells; expected none.")
-    return checked
-
-
-def _has_nulls(values: "pa.Array") -> bool:
-    import pyarrow as pa
-
-    inner = pa.types.is_list(values.type) and _has_nulls(values.flatten())
-    return bool(values.null_count) or inner
-
-
-def _plain(kind: "pa.DataType") -> "pa.DataType":
-    import pyarrow as pa
-
-    return pa.list_(_plain(kind.value_type)) if pa.types.is_list(kind) else kind
-
-
-@cache
-def _attributes(text: str) -> Mapping[str, Any]:
-    with naming(f"attributes is {quoted(text)}"):
-        return with_tuples(json_object(text.encode()))
-
-
 LARGEST = 2**63 - 1
 
 
@@ -346,18 +210,19 @@ def is_json(content: bytes) -> bool:
     return {"format", "rows"} <= fields_of(content)
 
 
-def load_json(path: Path) -> ComputationGraph:
+def load(path: Path) -> ComputationGraph:
     """Read a graph."""
-    return load_with_origin(path)[0]
-
-
-def load_with_origin(path: Path) -> tuple[ComputationGraph, GraphOrigin]:
-    """Read a graph, and where it is from; raises as `load_json` does."""
-    value = read_object(path)
+    content = read_bytes(path)
     with naming(path):
-        metadata = check_metadata(value)
-        rows = objects(value, "rows")
-        return from_rows((_values(row, at) for at, row in enumerate(rows)), metadata)
+        return from_json(content)[0]
+
+
+def from_json(content: bytes) -> tuple[ComputationGraph, GraphOrigin]:
+    """Read a graph that `to_json` wrote, and where it is from."""
+    value = object_in(content)
+    metadata = check_metadata(value)
+    rows = objects(value, "rows")
+    return from_rows((_values(row, at) for at, row in enumerate(rows)), metadata)
 
 
 def _values(row: Any, at: int) -> list[Any]:
@@ -394,7 +259,5 @@ _EXPECTED = {
 }
 
 
-FORMATS = (
-    FileFormat("Parquet graph", (".parquet",), load),
-    FileFormat("JSON graph", (".json",), load_json, is_json),
-)
+# One, in the tuple that the entry point names.
+FORMATS = (FileFormat("JSON graph", (".json",), load, is_json),)

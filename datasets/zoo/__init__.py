@@ -1,7 +1,7 @@
 """`zoo`: architectures that papers partition and place, exported operator by operator.
 
-The graphs come with the package, one Parquet file each (see `graph_file`), and an index. `export`
-makes them.
+The graphs come with the package, one compressed file each (see `graph_file`), and an index.
+`export` makes them.
 """
 
 import hashlib
@@ -11,10 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from boundmark.datasets.readers.graph_file import from_json
 from boundmark.problems.computation_graph import ComputationGraph
 from boundmark.problems.dataset import Dataset
 from boundmark.problems.errors import InvalidInputError, find
-from boundmark.problems.files import naming
+from boundmark.problems.files import RefusedFileError, decompressed, naming
 
 _DATA = files("boundmark.datasets.zoo") / "data"
 
@@ -23,8 +24,8 @@ _DATA = files("boundmark.datasets.zoo") / "data"
 def index() -> Mapping[str, Mapping[str, Any]]:
     """Return the index: facts on each graph by name, in the order of tables.
 
-    Fields are ``sha256`` (of the file), ``source``, ``nodes``, ``edges``, ``flops`` and
-    ``parameters``.
+    Fields are ``sha256`` (of the file, decompressed), ``source``, ``nodes``, ``edges``, ``flops``
+    and ``parameters``.
     """
     entries: Mapping[str, Mapping[str, Any]] = json.loads(
         (_DATA / "index.json").read_text(encoding="utf-8")
@@ -42,21 +43,16 @@ def load(member: str) -> ComputationGraph:
     InvalidInputError
         If its file is not as it was shipped.
     """
-    # Parquet takes a while to import, which listing data sets need not wait for.
-    from boundmark.datasets.readers.graph_file import from_parquet
-
     entry = find("graph in zoo", member, index())
     with naming(f"zoo/{member}"):
-        return from_parquet(_content(member, entry["sha256"]))[0]
+        return from_json(_content(member, entry["sha256"]))[0]
 
 
 def about(member: str) -> Mapping[str, Any]:
     """Return where a graph comes from; raises as `load` does."""
-    from boundmark.datasets.readers.graph_file import from_parquet
-
     entry = find("graph in zoo", member, index())
     with naming(f"zoo/{member}"):
-        origin = from_parquet(_content(member, entry["sha256"]))[1]
+        origin = from_json(_content(member, entry["sha256"]))[1]
     return {
         "source": origin.source,
         "configuration": dict(origin.configuration),
@@ -69,9 +65,11 @@ def about(member: str) -> Mapping[str, Any]:
 def _content(member: str, expected: str) -> bytes:
     """Return a file's content, if it has the expected hash."""
     try:
-        content = (_DATA / f"{member}.parquet").read_bytes()
+        content = decompressed((_DATA / f"{member}.json.gz").read_bytes())
     except FileNotFoundError as error:
         raise InvalidInputError("the file is missing from the installed package.") from error
+    except RefusedFileError as error:
+        raise InvalidInputError(f"{error}, so the file is damaged.") from error
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise InvalidInputError(

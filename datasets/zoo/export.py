@@ -10,6 +10,7 @@ that it runs is recorded as well. What the forward pass computed and the backwar
 tensors of the same graph: saved activations, with their sizes. Optimisers are left out.
 """
 
+import gzip
 import hashlib
 import importlib
 import json
@@ -29,7 +30,7 @@ from torch._functorch._aot_autograd.logging_utils import setup_stacktrace_preser
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
 
-from boundmark.datasets.readers.graph_file import GraphOrigin, to_parquet
+from boundmark.datasets.readers.graph_file import GraphOrigin, to_json
 from boundmark.datasets.readers.torch_export.graph_module import IS_GRADIENT, functional, to_graph
 from boundmark.problems.errors import InvalidInputError
 
@@ -315,9 +316,9 @@ def write(model: Model, out: Path) -> str:
     origin = GraphOrigin(
         source, configuration, {"python": platform.python_version(), **versions}, parameters
     )
-    content = to_parquet(graph, origin)
+    content = to_json(graph, origin).encode()
     out.mkdir(parents=True, exist_ok=True)
-    (out / f"{model.name}.parquet").write_bytes(content)
+    (out / f"{model.name}.json.gz").write_bytes(gzip.compress(content, mtime=0))
     index = out / "index.json"
     entries = json.loads(index.read_text()) if index.exists() else {}
     entries[model.name] = {

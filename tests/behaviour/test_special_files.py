@@ -187,7 +187,6 @@ GIVEN = {
     "model.gguf": ("model.gguf", load_file),
     "model.json": ("model.json", load_file),
     "model.xml": ("model.xml", load_file),
-    "model.parquet": ("model.parquet", load_file),
     "model.txt": ("model.txt", load_file),
     "model.csv": ("model.csv", load_file),
     "config.json": (".", load_file),

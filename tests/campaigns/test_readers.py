@@ -28,7 +28,7 @@ def test_solution_of_no_known_instance_is_refused(tmp_path: Path) -> None:
 
 # By the name of a registered format, the reader whose files are damaged.
 OF_FORMAT = {
-    "Parquet graph": "parquet-graph", "JSON graph": "json-graph", "ONNX": "onnx",
+    "JSON graph": "json-graph", "ONNX": "onnx",
     "OpenVINO IR": "openvino", "torch.export": "torch-export", "dnn-partitioning": "planners",
     "instance": "instance", "CostGraphDef": "cost-graph-def", "GGUF": "gguf",
     "Hugging Face configuration": "language-model", "layer table": "layer-table",

@@ -45,6 +45,6 @@ def test_suffixes_of_formats_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once; stored instances can always be read."""
     known(monkeypatch, told("a", b"a"), told("b", b"b"))
     assert known_suffixes() == (
-        ".csv", ".gguf", ".jobs", ".json", ".onnx", ".parquet", ".pbtxt", ".pt2", ".txt", ".xls",
+        ".csv", ".gguf", ".jobs", ".json", ".onnx", ".pbtxt", ".pt2", ".txt", ".xls",
         ".xml",
     )  # fmt: skip

@@ -124,13 +124,13 @@ def test_stored_instances_are_read_back(tmp_path):
         (
             "graph.tsv",
             b"a,b",
-            "has the suffix '.tsv'; expected one of .csv, .gguf, .json, .onnx, .parquet, .pbtxt, "
+            "has the suffix '.tsv'; expected one of .csv, .gguf, .json, .onnx, .pbtxt, "
             ".pt2, .txt, .xls, .xml",
         ),
         (
             "graph",
             b"a,b",
-            "has the suffix ''; expected one of .csv, .gguf, .json, .onnx, .parquet, .pbtxt, "
+            "has the suffix ''; expected one of .csv, .gguf, .json, .onnx, .pbtxt, "
             ".pt2, .txt, .xls, .xml",
         ),
         (

@@ -12,7 +12,7 @@ import pandas as pd
 from graphs import small_graph
 
 from boundmark.datasets.layers.language_models import published
-from boundmark.datasets.readers.graph_file import GraphOrigin, to_json, to_parquet
+from boundmark.datasets.readers.graph_file import GraphOrigin, to_json
 from boundmark.problems.devices import measured_times
 from boundmark.reports.comparison.recorded_run import read_baseline, write_baseline
 from boundmark.reports.history import HISTORY, add_to_history
@@ -45,11 +45,6 @@ def sheets() -> Sequence[bytes]:
     second = [3.0, 4.0, 5.0, 1.0, 0.25, 0.0, 7.0, 7.0, 0.0, 1.0, "", ""]
     third = [5.0, "", "", 1.0, 1.0, "", "", "", "", 1.0, "", ""]
     return [sheet_bytes([header, first, second, third])]
-
-
-def parquet_graphs() -> Sequence[bytes]:
-    """Return a graph in Parquet."""
-    return [to_parquet(small_graph(), _ORIGIN)]
 
 
 def json_graphs() -> Sequence[bytes]:

@@ -244,7 +244,6 @@ READERS = {
     "suite": Reader(".toml", _suites, lambda path: suite_file.load_collection(str(path))),
     "devices": Reader(".toml", lambda: [_OWN_DEVICES], registry.load_device_file),
     "sheet": Reader(".xls", reader_files.sheets, load_file),
-    "parquet-graph": Reader(".parquet", reader_files.parquet_graphs, load_file),
     "json-graph": Reader(".json", reader_files.json_graphs, load_file),
     "planners": Reader(".json", reader_files.planners, load_file),
     "openvino": Reader(".xml", lambda: [CONVOLUTION.encode(), PRODUCTS.encode()], load_file),

@@ -67,7 +67,7 @@ def test_export(boundmark: Boundmark, tmp_path: Path) -> None:
         assert written[key] == known["origin"][key]
     done = boundmark("datasets", "export", name, tmp_path / "own.xml", check=False)
     assert done.returncode == 2
-    assert "expected .json or .parquet" in done.stderr
+    assert "expected .json." in done.stderr
     done = boundmark("datasets", "export", "regal-style/erdos-renyi-1", path, check=False)
     assert done.returncode == 2
     assert "is a PipelineGraph; expected a model" in done.stderr

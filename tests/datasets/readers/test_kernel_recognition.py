@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from boundmark.datasets.readers.graph_file import GraphOrigin, load_json, to_json
+from boundmark.datasets.readers.graph_file import GraphOrigin, load, to_json
 from boundmark.datasets.readers.kernel_recognition import with_kernels
 from boundmark.datasets.readers.onnx.file import of_model
 from boundmark.datasets.resolve import load_member
@@ -233,9 +233,9 @@ def test_graphs_keep_their_kernels(tmp_path: Path) -> None:
     graph = with_kernels(graph_of(node("Sigmoid", "x", "a"), node("Mul", "a x", "y")))
     path = tmp_path / "graph.json"
     path.write_text(to_json(graph, GraphOrigin("test")))
-    assert load_json(path).kernels == graph.kernels == (1, 1)
+    assert load(path).kernels == graph.kernels == (1, 1)
     changed = json.loads(path.read_text())
     changed["kernels"] = [1, 0]
     path.write_text(json.dumps(changed))
     with pytest.raises(InvalidInputError, match="the kernel of node 'a' is 1; expected -1, or the"):
-        load_json(path)
+        load(path)
