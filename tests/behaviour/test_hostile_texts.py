@@ -29,7 +29,7 @@ PROFILE = "\n".join(
 SUITE = f"""
 description = {json.dumps(NAME)}
 problem = "pipeline"
-time_limit_seconds = 10
+time_limit_seconds = 60
 memory_limit_gib = 1
 methods = ["max-work", "uniform"]
 [[instances]]

@@ -19,7 +19,7 @@ TOY = TESTS / "toy"
 SUITE = """
 description = "Jobs by seed and in files, for both goals."
 problem = "one-machine"
-time_limit_seconds = 10
+time_limit_seconds = 60
 memory_limit_gib = 1
 methods = ["subset", "largest-tail"]
 

@@ -20,7 +20,7 @@ from boundmark.benchmarks.running.execution.task import Outcome, Task
 SUITE = """
 description = "Small and quick."
 problem = "pipeline"
-time_limit_seconds = 10
+time_limit_seconds = 60
 memory_limit_gib = 1
 methods = ["mean-work", "max-work", "node-cut", "fractional-load", "slicegraph", "random-100"]
 

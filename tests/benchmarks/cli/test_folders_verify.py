@@ -52,7 +52,7 @@ def test_fused_operators(boundmark: Boundmark, tmp_path: Path) -> None:
     """Stored instances say how operators were fused, so no row can say it otherwise."""
     suite, out = tmp_path / "fused.toml", tmp_path / "out"
     suite.write_text(
-        'description = "Fused."\nproblem = "placement"\ntime_limit_seconds = 10\n'
+        'description = "Fused."\nproblem = "placement"\ntime_limit_seconds = 60\n'
         'memory_limit_gib = 2\nmethods = ["heft", "critical-path"]\n'
         '[[instances]]\ndataset = "onnx-light"\nmembers = ["squeezenet"]\n'
         'device = "moirai-inter-server"\nfusion = ["none", "backends"]\n'

@@ -10,7 +10,7 @@ from command_line import Boundmark
 SUITE = """
 description = "Two tasks."
 problem = "pipeline"
-time_limit_seconds = 10
+time_limit_seconds = 60
 memory_limit_gib = 1
 methods = ["max-work", "slicegraph"]
 

@@ -196,7 +196,7 @@ def test_other_problems(
     """Parameters in rows are enough to make instances of every problem again."""
     suite, out = tmp_path / "suite.toml", tmp_path / "out"
     suite.write_text(
-        f'description = "One."\nproblem = "{problem}"\ntime_limit_seconds = 10\n'
+        f'description = "One."\nproblem = "{problem}"\ntime_limit_seconds = 60\n'
         f'memory_limit_gib = 2\nmethods = ["{method}"]\n'
         f'[[instances]]\ndataset = "{dataset}"\nmembers = ["{member}"]\n{extra}\n'
     )
