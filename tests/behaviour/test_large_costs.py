@@ -50,6 +50,7 @@ def test_answers(boundmark: Boundmark, model: Path) -> None:
     assert len({line.index("%") for line in losses}) == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_pages(boundmark: Boundmark, model: Path) -> None:
     """Tables and hints say all digits."""
     (model.with_name("large.toml")).write_text(SUITE)

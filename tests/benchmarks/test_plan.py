@@ -19,6 +19,7 @@ from boundmark.bounds import checker
 from boundmark.problems.errors import BoundmarkError, InvalidInputError
 
 MODEL = "language-models/llama-3-8b"
+CLUSTERS = ("3x4xA10@10", "2x4xA10@10", "1x4xA10,1x2xT4@10", "1x8xA10")
 
 
 @pytest.fixture(scope="module")
@@ -236,8 +237,14 @@ def test_experts_on_several_replicas() -> None:
         plan(mixture, "2x4xA100-80GB@50", sequences=64, fix="e=6", quiet=True)
 
 
-@pytest.mark.parametrize("goal", ["decode", "training"])
-@pytest.mark.parametrize("devices", ["2x4xA10@10", "3x4xA10@10", "1x4xA10,1x2xT4@10", "1x8xA10"])
+@pytest.mark.parametrize(
+    ("devices", "goal"),
+    [
+        (CLUSTERS[0], "training"),
+        *((one, "decode") for one in CLUSTERS),
+        *(pytest.param(one, "training", marks=pytest.mark.slow) for one in CLUSTERS[1:]),
+    ],
+)
 def test_every_rank_is_in_a_place_of_its_own(devices: str, goal: str) -> None:
     """Lines start each replica's groups within one host, and hosts one after another."""
     given: dict[str, Any] = {"sequences": 12, "context": 64, "quiet": True, "wanted": 100}

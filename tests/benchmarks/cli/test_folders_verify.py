@@ -145,6 +145,7 @@ def test_a_check_that_fails_rejects_its_file_only(
     assert verdict.reason == reason
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_manifest_tells_what_documents_do_not(
     boundmark: Boundmark, suite_file: Path, tmp_path: Path
 ) -> None:

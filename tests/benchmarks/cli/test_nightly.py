@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import Boundmark
 
+pytestmark = pytest.mark.usefixtures("all_undrawn")
+
 SUITE = """
 description = "Two tasks."
 problem = "pipeline"
