@@ -22,6 +22,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -146,8 +147,32 @@ def outputs_of(page: str) -> dict[str, str]:
             if done.returncode not in (0, 1 if "--max-gap" in command else 0):
                 raise InvalidInputError(f"{command}: {done.stderr.strip()}")
             lines = [one for one in done.stdout.splitlines() if not one.startswith(NOT_QUOTED)]
-            made[command] = "\n".join(["```text", f"$ {command}", *map(str.rstrip, lines), "```"])
+            made[command] = "\n".join(["```text", *prompt(command), *map(str.rstrip, lines), "```"])
     return made
+
+
+# So many letters of a block are shown without scrolling.
+LINE = 88
+
+
+def prompt(command: str) -> list[str]:
+    """Return the lines of a command behind a prompt, broken where it is long.
+
+    An option stays with its value.
+    """
+    parts: list[str] = []
+    for one in shlex.split(command, posix=False):
+        if parts and re.fullmatch(r"-\S+|\|", parts[-1]):
+            parts[-1] += f" {one}"
+        else:
+            parts.append(one)
+    lines = ["$"]
+    for part in parts:
+        if len(f"{lines[-1]} {part} \\") > LINE:
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += f" {part}"
+    return lines
 
 
 def word(number: int) -> str:

@@ -100,7 +100,8 @@ def options(command: click.Command) -> set[str]:
 
 def test_what_the_readme_says_that_tools_take() -> None:
     """The command before the table prints each row's texts, in their order around ``..``."""
-    page = (ROOT / "README.md").read_text().split("| the command above, with | prints |")
+    text = (ROOT / "README.md").read_text().replace("\\\n", "")
+    page = text.split("| the command above, with | prints |")
     (command,) = re.findall(r"^\$ boundmark (solve language-models/.*)", page[0], re.MULTILINE)[-1:]
     rows = re.findall(r"^\| `(--as \S+)` \| (.*) \|$", page[1].split("\n\n")[0], re.MULTILINE)
     assert len(rows) == 5

@@ -57,6 +57,21 @@ def test_files_of_a_page_are_there_when_its_commands_run() -> None:
         page.outputs_of("<!-- python make.py -->\n")
 
 
+def test_long_commands_are_broken() -> None:
+    """A shell reads the lines as the command that ran, and a page shows all of each."""
+    for command in page.COMMAND.findall("\n".join(path.read_text() for path in QUOTING)):
+        lines = page.prompt(command)
+        assert max(map(len, lines)) <= page.LINE
+        assert re.sub(r" \\\n +", " ", "\n".join(lines)) == f"$ {command}"
+
+
+def test_an_option_stays_with_its_value() -> None:
+    """Where a line is full, both go to the next."""
+    assert page.prompt(f"boundmark solve {'a' * 60} --time-limit 20 | grep '^b c'") == [
+        f"$ boundmark solve {'a' * 60} \\", "    --time-limit 20 | grep '^b c'"
+    ]  # fmt: skip
+
+
 # What shows an output, and no input or format: the report of a command, or numbers with units.
 PRINTED = re.compile(r"^(?:gap|certified bound|cost|bottleneck|period) {2,}|^\$ ", re.MULTILINE)
 
