@@ -48,6 +48,7 @@ from boundmark.reports.stored.store import ResultStore
 from boundmark.reports.stored.verified_results import verified_results
 from boundmark.reports.tables.parameters import with_parameter_columns
 from boundmark.reports.tables.tasks import certified_of_tasks, with_names
+from boundmark.reports.text import decimal
 
 TABLES = Path(__file__).resolve().parent
 DOCS = TABLES.parent
@@ -203,7 +204,7 @@ def stored(name: str, problem: str) -> pd.DataFrame:
     Hashes of instances are made of their names, since documents of results are not kept.
     """
     rows = pd.read_csv(TABLES / f"{name}.csv", keep_default_na=False, na_values=[""])
-    rows = rows[rows["problem"] == problem].reset_index(drop=True)
+    rows = rows[rows["problem"] == problem].reset_index(drop=True).astype({"device": object})
     sources = rows[SOURCE].fillna("").agg("\n".join, axis=1)
     rows = rows.reindex(columns=RESULTS.names).assign(
         task_id=rows.index.map(str),
@@ -349,7 +350,7 @@ def runs_of(name: str) -> str:
                 f"`{suite}`", "all" if whole else ", ".join(f"`{one}`" for one in names), *run,
                 ", ".join([f"{len(of_run):,}", *(f"{n} {how}" for how, n in failed.items())]),
                 f"{of_run['time_limit_seconds'].max():g}",
-                f"{of_run['cpu_seconds'].sum() / 60:.1f}",
+                decimal(of_run["cpu_seconds"].sum(min_count=1) / 60, 1),
             ]
         )  # fmt: skip
     head = ["suite", "methods", "commit", "date", "machine", ">tasks", ">limit [s]", ">CPU minutes"]

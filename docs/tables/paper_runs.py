@@ -44,12 +44,12 @@ def run(part: str, folder: Path, options: Sequence[str]) -> None:
     paper, _, name = part.partition("/")
     words = (*(options or FILTERS.get(part, ())), "--out", str(folder))
     boundmark("run", f"paper-{part}", "--workers", "2", *words)
-    if paper == "mtpp" and PARTS[part]:
+    if PARTS[part]:
         boundmark("report", str(folder))
         page.keep(paper, str(folder), *PARTS[part])
     elif paper == "tessel" and name in ("models", "micro-batch-sizes"):
         tessel_training.save([folder])
-    elif (page.TABLES / f"{paper}.csv").exists():
+    elif paper != "tessel":
         page.save(paper, [str(folder)])
 
 
