@@ -398,7 +398,7 @@ def _add_legend(plot: Plot, figure: "Figure") -> None:
     if plot.legend_is_above:
         figure.legend(
             shown, labels, loc="outside upper right", ncols=len(labels), handlelength=1.2,
-            fontsize=8,
+            fontsize=8.5,
         )  # fmt: skip
         return
     widest = LEGEND_MARK_INCHES + LEGEND_LETTER_INCHES * max(map(len, labels))

@@ -71,7 +71,7 @@ def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str)
         if are_names:
             sizes = ""
             for x, y, n in zip(places, 100 * shown["mean_gap"], shown["instances"], strict=True):
-                axes.annotate(f"n = {n}", (x, y), (6, 2), textcoords="offset points", fontsize=8)
+                axes.annotate(f"n = {n}", (x, y), (6, 2), textcoords="offset points", fontsize=8.5)
         axes.errorbar(
             places,
             100 * shown["mean_gap"],
