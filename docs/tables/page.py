@@ -194,7 +194,7 @@ SOURCE = ["problem", "dataset", "instance", "device", "instance_params"]
 KEPT = [
     "suite", *SOURCE, "nodes", "method", "method_version", "method_kind", "params", "seed",
     "status", "objective", "bound_certified", "wall_seconds", "cpu_seconds", "time_limit_seconds",
-    "commit", "date", "machine",
+    "commit", "date", "machine", "instance_sha256",
 ]  # fmt: skip
 
 
@@ -322,6 +322,20 @@ def _newest_on_all(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(kept)
 
 
+def _of_todays_instances(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows without those of instances whose costs have changed: the last rows' hash counts.
+
+    Rows of before 30 November 2026 name no hash, and stay.
+    """
+    place = rows.groupby(["suite", *SOURCE], dropna=False)["instance_sha256"]
+    changed = rows["instance_sha256"].notna() & (rows["instance_sha256"] != place.transform("last"))
+    for suite, instance in sorted(
+        set(rows[changed][["suite", "instance"]].itertuples(index=False))
+    ):
+        print(f"{suite}: the costs of {instance} have changed; rows of the old ones go.")
+    return rows[~changed]
+
+
 def save(name: str, folders: Iterable[str]) -> None:
     """Keep rows of folders; those that were run again are in the place of theirs."""
     path = TABLES / f"{name}.csv"
@@ -332,7 +346,7 @@ def save(name: str, folders: Iterable[str]) -> None:
     rows["method_version"] = rows["method_version"].astype("Int64")
     key = ["suite", *SOURCE, "method", "params", "seed"]
     rows = _with_all_params(rows).drop_duplicates([*key, "method_version"], keep="last")
-    rows = _newest_on_all(rows)
+    rows = _newest_on_all(_of_todays_instances(rows))
     rows.sort_values([one for one in key if one != "problem"], kind="stable").to_csv(
         path, index=False
     )

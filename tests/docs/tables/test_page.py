@@ -191,6 +191,9 @@ def test_rows_that_did_not_run_again_keep_their_commit(
     assert old.startswith("| `own` | `max-work` | 0123456789 | ")
     assert new.startswith("| `own` | `uniform` | fedcba9876 | ")
     assert " | 9 cores of Z80 | 1 | 5 | 0.0 |" in new
+    rows.assign(instance_sha256="other costs").to_csv(tmp_path / "own.csv", index=False)
+    page.save("own", [str(again)])
+    assert pd.read_csv(tmp_path / "own.csv")["method"].tolist() == ["uniform"]
     of_two = pd.concat([older, older.assign(instance="alexnet")])
     pd.concat([of_two, kept[kept["method"] == "max-work"]]).to_csv(tmp_path / "own.csv")
     page.save("own", [str(again)])
