@@ -21,6 +21,12 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 
 _seconds = 0.0
+_is_kept = True
+
+
+def are_kernels_kept() -> bool:
+    """Whether the next process finds on disk what this one has compiled."""
+    return _is_kept
 
 
 def compile_seconds() -> float:
@@ -34,12 +40,14 @@ def compiled(signatures: list[Any], **options: Any) -> Callable[[Kernel], Kernel
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}
 
     def decorate(kernel: Kernel) -> Kernel:
+        global _is_kept
         try:
             return _made(kernel, signatures, cache=True, **options)
         except RuntimeError as error:
             if "no locator available" not in str(error):
                 raise
             # Nothing can be written anywhere: it is compiled for this process alone.
+            _is_kept = False
             return _made(kernel, signatures, **options)
 
     return decorate

@@ -11,8 +11,9 @@ import pytest
 # Prints what the kernel returns, whether it came from disk, and the seconds of compiling.
 MODULE = """
 import json
+import os
 
-from boundmark.problems.compiling import compile_seconds, compiled, internal
+from boundmark.problems.compiling import are_kernels_kept, compile_seconds, compiled, internal
 from numba import types
 
 
@@ -31,6 +32,7 @@ def count(limit):
 
 kernels = (next_to, count)
 misses = sum(sum(one.stats.cache_misses.values()) for one in kernels)
+assert are_kernels_kept() == ("UNKEPT" not in os.environ)
 print(json.dumps([count(41), misses, compile_seconds()]))
 """
 
@@ -87,6 +89,6 @@ def test_kernels_compile_where_nothing_can_be_kept(module: Path, tmp_path: Path)
     (module.parent / "__pycache__").write_text("")
     (tmp_path / "file").write_text("")
     for _ in range(2):
-        result, _, seconds = printed(started(module, XDG_CACHE_HOME=tmp_path / "file"))
+        result, _, seconds = printed(started(module, XDG_CACHE_HOME=tmp_path / "file", UNKEPT=1))
         assert result == 41
         assert seconds > 0

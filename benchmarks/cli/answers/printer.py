@@ -100,7 +100,7 @@ def _print_answer(answer: Answer, files: Mapping[str, Path]) -> None:
         _print_sentence("such costs", sentence)
     _print("seconds", f"{answer.seconds:.1f}")
     if answer.compile_seconds:
-        _print("compiling", f"{answer.compile_seconds:.1f} s before, once after installation")
+        _print("compiling", f"{answer.compile_seconds:.1f} s before the search")
     device = f", device {answer.source.device}" if answer.source.device else ""
     _print("instance", f"{instance.sha256[:12]}{device}")
     if answer.start:
@@ -150,7 +150,7 @@ def _print_table(found: Sequence[Found], is_wide: bool) -> None:
     for sentence in filter(None, dict.fromkeys(said)):
         echo(f"such costs: {sentence}")
     if compiling := sum(one.compile_seconds for one in answers):
-        echo(f"compiling: {compiling:.1f} s before, once after installation")
+        echo(f"compiling: {compiling:.1f} s before the search")
     for note in dict.fromkeys(text for one in answers for text in one.warnings):
         echo(f"warning: {note}")
     for folder in dict.fromkeys(files["results"] for _, files in found if files):

@@ -81,8 +81,14 @@ Job: TypeAlias = Callable[[Mapping[str, Any], Channel], None]
 class WarmingJob(Protocol):
     """A job that prepares for requests in the warm process, before children are forked."""
 
-    def warm_up(self, names: Sequence[str]) -> float:
-        """Import what requests of these names need; return the seconds of compiling in that."""
+    def warm_up(self, names: Sequence[str]) -> tuple[float, str]:
+        """Import what requests of these names need.
+
+        Returns
+        -------
+        tuple
+            The seconds of compiling in that, and what to warn of, empty for nothing.
+        """
 
 
 def run(job: Job, request: Mapping[str, Any], descriptors: Descriptors, server: int) -> NoReturn:

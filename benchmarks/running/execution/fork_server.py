@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import select
 import signal
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeAlias
 
 from boundmark.benchmarks.running.execution.child_process import LONGEST_DETAIL, THREAD_VARIABLES
@@ -90,6 +92,12 @@ def _reason(report: Mapping[str, Any], output_tail: str, limits: Limits) -> tupl
     if report["exit_signal"] == signal.SIGABRT and "std::bad_alloc" in output_tail:
         return "oom", "an allocation failed under the memory limit"
     return "crashed", f"died of {signal.Signals(report['exit_signal']).name}"
+
+
+@cache
+def _warn_once(warning: str) -> None:
+    """Log what several servers may say."""
+    logging.getLogger("boundmark").warning("warning: %s", warning)
 
 
 class ServerStoppedError(Exception):
@@ -283,6 +291,8 @@ class ForkServer:
         message = self._receive() or {"failed": None, "compile_seconds": 0.0}
         self._is_warming = False
         self._check(message)
+        if message.get("warning"):
+            _warn_once(message["warning"])
         return float(message["compile_seconds"])
 
     def stop(self) -> None:

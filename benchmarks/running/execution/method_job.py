@@ -24,6 +24,11 @@ from boundmark.problems.json_documents import canonical_json
 from boundmark.problems.method import Budget, Method
 from boundmark.problems.problem import Instance, Solution, solution_document
 
+NOT_KEPT = (
+    "kernels are compiled anew each time, because neither the installation nor ~/.cache can be "
+    "written to; set NUMBA_CACHE_DIR to a folder that can."
+)
+
 
 @dataclass(frozen=True)
 class MethodJob:
@@ -35,8 +40,8 @@ class MethodJob:
 
     known: Mapping[str, Method]
 
-    def warm_up(self, names: Sequence[str]) -> float:
-        """Import methods and what they name; return the seconds of compiling in that."""
+    def warm_up(self, names: Sequence[str]) -> tuple[float, str]:
+        """Import methods and what they name; return the seconds of compiling, and a warning."""
         before = _compile_seconds()
         for method in (self.known[name] for name in names if name in self.known):
             # What cannot be imported fails in the children that run it, with the reason.
@@ -44,7 +49,9 @@ class MethodJob:
                 for module in filter(_is_installed, method.warm):
                     importlib.import_module(module)
                 method.load()
-        return _compile_seconds() - before
+        compiling = sys.modules.get("boundmark.problems.compiling")
+        is_kept = compiling is None or compiling.are_kernels_kept()
+        return _compile_seconds() - before, "" if is_kept else NOT_KEPT
 
     def __call__(self, request: Mapping[str, Any], channel: Channel) -> None:
         """Run a task; in a child."""

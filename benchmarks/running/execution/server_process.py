@@ -95,13 +95,15 @@ def _serve(control: socket.socket, job: child_process.Job) -> NoReturn:
 def _warm_up(job: child_process.Job, names: list[str]) -> dict[str, Any]:
     """Import what jobs of these names need; return how that went."""
     try:
-        seconds = job.warm_up(names) if isinstance(job, child_process.WarmingJob) else 0.0
+        seconds, warning = 0.0, ""
+        if isinstance(job, child_process.WarmingJob):
+            seconds, warning = job.warm_up(names)
         _check_ready_to_fork()
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     gc.collect()
     gc.freeze()
-    return {"failed": None, "compile_seconds": seconds}
+    return {"failed": None, "compile_seconds": seconds, "warning": warning}
 
 
 def _watch(pid: int, control: socket.socket, memory_bytes: int) -> dict[str, Any]:

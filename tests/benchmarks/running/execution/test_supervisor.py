@@ -7,13 +7,18 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from boundmark.benchmarks.running.execution import processes
 from boundmark.benchmarks.running.execution import supervisor as supervisor_module
-from boundmark.benchmarks.running.execution.fork_server import UNCHECKED, ServerStoppedError
+from boundmark.benchmarks.running.execution.fork_server import (
+    UNCHECKED,
+    ForkServer,
+    ServerStoppedError,
+)
 from boundmark.benchmarks.running.execution.supervisor import Supervisor
 from boundmark.benchmarks.running.execution.task import Outcome, Task
 from boundmark.problems.errors import BoundmarkError
@@ -485,3 +490,31 @@ def test_an_overlong_or_unprintable_message_is_cut(run: Run) -> None:
     outcome = run("raises-garbage")
     assert outcome.status == "error"
     assert len(outcome.status_detail.encode()) <= 1000
+
+
+UNKEPT = """
+class Job:
+    def __call__(self, request, channel):
+        pass
+
+    def warm_up(self, names):
+        return 0.5, "kernels are not kept."
+
+
+def prepare(argument):
+    return Job()
+"""
+
+
+def test_what_several_processes_warn_of_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each imports the same methods; the user reads one sentence."""
+    (tmp_path / "unkept.py").write_text(UNKEPT)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    servers = [ForkServer("unkept") for _ in range(2)]
+    for server in servers:
+        server.begin_warming(["any"])
+        assert server.end_warming() == 0.5
+        server.close()
+    assert caplog.messages == ["warning: kernels are not kept."]
