@@ -23,7 +23,6 @@ import pandas as pd
 from page import markdown
 
 import boundmark
-from boundmark.benchmarks.measuring.measured import TURN
 from boundmark.benchmarks.measuring.pipeline import torch_stages
 from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
 from boundmark.benchmarks.measuring.torch_execution import Program, runnable
@@ -37,7 +36,7 @@ COSTS = ("even work", "roofline", "calibrated", "measured", "tuned")
 
 # All stages of all partitions of a cell run in turns, two runs each after two that do not count;
 # every fifth turn together is one of five repeats.
-REPEATS = 5
+RUNS, REPEATS = 2, 5
 
 # Runs of each operator.
 PROFILE_RUNS = 20
@@ -117,7 +116,7 @@ def computing(
     turns = 0
     while turns < REPEATS or time.monotonic() < end:
         for key, timer in timers.items():
-            taken[key][turns % REPEATS] += timer(TURN).times
+            taken[key][turns % REPEATS] += timer(RUNS).times
         turns += 1
     return {key: [statistics.median(one) for one in repeats] for key, repeats in taken.items()}
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How often partitions that may both be the best run again.
-MOST_TURNS = 4
+MOST_TURNS = 2
 
 # Runs of one partition minutes apart differ by so much on a shared processor, ten times as much as
 # the standard error of either; partitions within it are told apart by runs in turns only.
