@@ -43,7 +43,8 @@ def test_a_box_per_block_and_a_number_in_each(axes: Axes) -> None:
 def test_unknown_kinds_of_blocks_are_not_dropped(axes: Axes) -> None:
     """A drawing without them would be wrong."""
     data = schedule_boxes(*v_shape()).assign(kind="sideways")
-    with pytest.raises(ValueError, match="sideways"):
+    # Python 3.14 no longer says which.
+    with pytest.raises(ValueError, match=r"sideways|not in list"):
         draw_gantt(data, axes)
 
 
