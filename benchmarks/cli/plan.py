@@ -164,7 +164,8 @@ def _print_answer(found: "PlanAnswer", top: int, explain: str | None) -> None:
         line("certified bound", _bound(found))
         first, *lines = start_lines(found.model, question, best).splitlines()
         line("start", first.removeprefix("# "))
-        click.echo("\n".join(_shortened(lines)))
+        for text in _shortened(lines):
+            click.echo(text)
     _print_rows(found, top)
     if best is not None or explain:
         _print_parts(found, explain)

@@ -24,7 +24,7 @@ from page import markdown
 
 import boundmark
 from boundmark.benchmarks.measuring.pipeline import torch_stages
-from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
+from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings, stage_key
 from boundmark.benchmarks.measuring.torch_execution import Program, runnable
 from boundmark.benchmarks.solving.model import choose, load
 from boundmark.problems.pipeline.graph import PipelineGraph
@@ -128,7 +128,7 @@ def real_times(
     sending = stage_costs(graph, stages, k) - stage_work(graph, stages, k)
     return [
         round(max(
-            computed[(stages == at).tobytes()][repeat] + sending[at]
+            computed[stage_key(stages, at)][repeat] + sending[at]
             for at in set(stages.tolist())
         ))
         for repeat in range(REPEATS)

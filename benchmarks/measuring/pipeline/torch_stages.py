@@ -106,14 +106,19 @@ def stage_timers(
 Timer: TypeAlias = Callable[[int], StageRuns]
 
 
+def stage_key(stages: IntArray, number: int) -> bytes:
+    """Return what stages of several partitions are equal by: which operators they have."""
+    return bytes((stages == number).tobytes())
+
+
 def add_timers(
     timers: dict[bytes, Timer], program: Program, stages: IntArray, settings: TorchSettings
 ) -> None:
-    """Add what times each stage of a partition, shape (n,), by which operators the stage has.
+    """Add what times each stage of a partition, shape (n,), by `stage_key`.
 
     So stages that several partitions share are compiled and run once.
     """
-    keys = {int(number): (stages == number).tobytes() for number in set(stages.tolist())}
+    keys = {number: stage_key(stages, number) for number in set(stages.tolist())}
     if set(keys.values()) <= timers.keys():
         return
     cut = cut_program(program, stages.tolist())

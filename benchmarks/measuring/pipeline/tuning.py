@@ -29,7 +29,7 @@ from boundmark.benchmarks.measuring.pipeline.stage_files import (
     written,
 )
 from boundmark.benchmarks.measuring.pipeline.stage_times import MeasurementSettings
-from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings
+from boundmark.benchmarks.measuring.pipeline.torch_stages import TorchSettings, stage_key
 from boundmark.benchmarks.measuring.pipeline.tuned_costs import StageObservation, tuned_work
 from boundmark.benchmarks.running.environment import cpu_name
 from boundmark.benchmarks.running.settings import LONGEST_SECONDS, bounded_integer, positive_number
@@ -403,11 +403,6 @@ def _base(device: str) -> str:
     """Return the device whose link and memory go with the times: that of the first costs."""
     name = device.split("+")[0]
     return name if name in shipped().devices else default_device().name
-
-
-def stage_key(stages: IntArray, number: int) -> bytes:
-    """Return what stages of several partitions are equal by: which operators they have."""
-    return bytes((stages == number).tobytes())
 
 
 def standard_error(runs: Sequence[int]) -> float:

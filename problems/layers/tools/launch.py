@@ -184,7 +184,11 @@ class Launch:
         if len(self.nodes) > 1:
             raise InvalidInputError(
                 f"the stages are on {len(self.nodes)} hosts, and {title} runs on one; expected "
-                "fewer devices, or --hosts with all of them on one."
+                + (
+                    "another tool."
+                    if self.ranks
+                    else "fewer devices, or --hosts with all of them on one."
+                )
             )
 
     def evenly(self, title: str) -> None:

@@ -12,9 +12,9 @@ import pytest
 from command_line import boundmark_here as command
 
 import boundmark
+from boundmark.benchmarks.measuring.pipeline.torch_stages import stage_key
 from boundmark.benchmarks.measuring.pipeline.tuning import (
     Tuning,
-    stage_key,
     standard_error,
     tune,
     tuned,
