@@ -38,6 +38,7 @@ import pyarrow as pa
 
 from boundmark.problems.catalog import methods
 from boundmark.problems.errors import InvalidInputError
+from boundmark.reports.microbatch.schedules import seconds_to_objective
 from boundmark.reports.pages.formats import markdown_rows
 from boundmark.reports.pages.page import Group, Section
 from boundmark.reports.problem_report import ProblemReport, ProblemResults
@@ -54,7 +55,7 @@ TABLES = Path(__file__).resolve().parent
 DOCS = TABLES.parent
 ROOT = DOCS.parent
 
-MODULES = ("papers", "gaps", "declared_tables", "pictures")
+MODULES = ("papers", "tessel", "gaps", "declared_tables", "pictures")
 
 
 class Filling(NamedTuple):
@@ -181,14 +182,6 @@ def word(number: int) -> str:
     return WORDS.split("|")[number - 1] if 0 < number <= 10 else str(number)
 
 
-def rows_of(page: str, head: str) -> dict[str, list[str]]:
-    """Return the rows of the table of a page whose heads begin so, by their first cell."""
-    _, _, text = (ROOT / page).read_text().partition(f"| {head} |")
-    lines = text.partition("\n\n")[0].splitlines()[2:]
-    cells = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
-    return {first: rest for first, *rest in cells}
-
-
 # What tells instances apart in stored rows, which have no hashes.
 SOURCE = ["problem", "dataset", "instance", "device", "instance_params"]
 KEPT = [
@@ -196,6 +189,9 @@ KEPT = [
     "status", "objective", "bound_certified", "wall_seconds", "cpu_seconds", "time_limit_seconds",
     "commit", "date", "machine", "instance_sha256",
 ]  # fmt: skip
+
+# Columns that only rows of some files have.
+MORE = {"mtpp": ("bound_claimed",), "tessel": ("bound_claimed", "seconds_to_objective")}
 
 
 def stored(name: str, problem: str) -> pd.DataFrame:
@@ -281,8 +277,8 @@ def runs_in(folder: str | Path) -> pd.DataFrame:
 
     Raises `InvalidInputError` if code that was not committed made a row.
     """
-    rows = results_in(folder)
-    records = read_environments(ResultStore.open(Path(folder)))
+    rows, store = results_in(folder), ResultStore.open(Path(folder))
+    records = read_environments(store)
     if any(one["dirty"] or not one["commit"] for one in records.values()):
         raise InvalidInputError(
             f"{folder}: its results were made by code that was not committed; commit the code, "
@@ -293,6 +289,7 @@ def runs_in(folder: str | Path) -> pd.DataFrame:
         commit=[one["commit"][:10] for one in made_by],
         date=rows["started_at"].dt.strftime("%Y-%m-%d"),
         machine=[f"{one['cores']} cores of {one['cpu']}" for one in made_by],
+        seconds_to_objective=seconds_to_objective(rows, store.traces()),
     )
 
 
@@ -338,11 +335,12 @@ def _of_todays_instances(rows: pd.DataFrame) -> pd.DataFrame:
 
 def save(name: str, folders: Iterable[str]) -> None:
     """Keep rows of folders; those that were run again are in the place of theirs."""
-    path = TABLES / f"{name}.csv"
-    new = pd.concat([runs_in(folder)[KEPT] for folder in folders])
-    text = new.round({"wall_seconds": 3, "cpu_seconds": 3}).to_csv(index=False)
+    path, columns = TABLES / f"{name}.csv", [*KEPT, *MORE.get(name, ())]
+    new = pd.concat([runs_in(folder)[columns] for folder in folders])
+    seconds = ("wall_seconds", "cpu_seconds", "seconds_to_objective")
+    text = new.round(dict.fromkeys(seconds, 3)).to_csv(index=False)
     parts = [path] * path.exists() + [StringIO(text)]
-    rows = pd.concat([pd.read_csv(one, dtype=object).reindex(columns=KEPT) for one in parts])
+    rows = pd.concat([pd.read_csv(one, dtype=object).reindex(columns=columns) for one in parts])
     rows["method_version"] = rows["method_version"].astype("Int64")
     key = ["suite", *SOURCE, "method", "params", "seed"]
     rows = _with_all_params(rows).drop_duplicates([*key, "method_version"], keep="last")

@@ -13,23 +13,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import page
-import tessel_training
+import tessel
 
 BY_K = ("hierarchy_by_k", "gap_by_k", "runtime_by_k")
 
 # Which tables of their reports pages show: by number of stages, or none, where they show rows.
 PARTS = {
     "mtpp/heuristics": ("solutions_by_k",), "mtpp/sparse": BY_K, "mtpp/worst-orders": (),
+    "mtpp/models-small": (), "mtpp/solvers": (),
     "memorianova/ordering": (), "memorianova/slicing-short": (), "memorianova/slicing": (),
-    "tessel/models": (), "tessel/micro-batch-sizes": (), "tessel/small": (), "tessel/full": (),
-    "tessel/time-optimal": (), "hsdag/small": (), "hsdag/ablations": (), "hsdag/curves": (),
-    "hsdag/three-devices": (), "hsdag/zoo": (), "hsdag/scaled": (), "moirai/cells-short": (),
+    "tessel/repetends": (), "tessel/models": (), "tessel/micro-batch-sizes": (),
+    "tessel/small": (), "tessel/full": (), "tessel/time-optimal": (),
+    "hsdag/small": (), "hsdag/ablations": (), "hsdag/curves": (), "hsdag/three-devices": (),
+    "hsdag/zoo": (), "hsdag/scaled": (), "moirai/cells-short": (),
     "moirai/cells-per-edge": (), "moirai/placeto": (), "mtpp/heuristics-zoo": ("solutions_by_k",),
     "mtpp/models": BY_K, "moirai/whole": (),
 }  # fmt: skip
 
-# Only bounds of this part are shown.
-FILTERS = {"memorianova/slicing": ("--filter", "slice-potentials")}
+# What pages show of these parts: only bounds, and one model.
+FILTERS = {
+    "memorianova/slicing": ("--filter", "slice-potentials"),
+    "mtpp/models-small": ("--filter", "segformer-b0 k=4 "),
+}
 
 
 def boundmark(*words: str) -> None:
@@ -41,15 +46,15 @@ def boundmark(*words: str) -> None:
 
 def run(part: str, folder: Path, options: Sequence[str]) -> None:
     """Run a part, and put what pages show of it in the place of its older rows."""
-    paper, _, name = part.partition("/")
+    paper = part.partition("/")[0]
     words = (*(options or FILTERS.get(part, ())), "--out", str(folder))
     boundmark("run", f"paper-{part}", "--workers", "2", *words)
     if PARTS[part]:
         boundmark("report", str(folder))
         page.keep(paper, str(folder), *PARTS[part])
-    elif paper == "tessel" and name in ("models", "micro-batch-sizes"):
-        tessel_training.save([folder])
-    elif paper != "tessel":
+    elif paper == "tessel":
+        tessel.save(folder)
+    else:
         page.save(paper, [str(folder)])
 
 

@@ -1,15 +1,20 @@
 """What pages about five papers show of stored results, by sections of reports; see `page.py`."""
 
+import gzip
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from page import TABLES, Filling, by_stages, markdown, rows_of, runs_of, section_table, stored, word
+from page import ROOT, TABLES, Filling, by_stages, markdown, runs_of, section_table, stored, word
 from page import results as results_of
 
+from boundmark.benchmarks.library import Library
+from boundmark.datasets.readers import openvino
 from boundmark.reports import ordering, slicing
 from boundmark.reports.methods import method_section, method_table
 from boundmark.reports.pages.page import Section
@@ -105,9 +110,34 @@ def _above(cost: float, bound: float) -> str:
     return gap_percent(cost / bound - 1, " %")
 
 
+# As printed in Table 1: nodes and edges.
+HSDAG_TABLE_1 = {INCEPTION: (728, 764), RESNET: (396, 411), BERT: (1009, 1071)}
+
+
+def _graphs() -> str:
+    """Return sizes of the paper's graphs, and of those that the data set `hsdag` is made of."""
+    lines = []
+    for model, printed in HSDAG_TABLE_1.items():
+        packed = files("boundmark.datasets.placement") / "data" / f"hsdag-{model}.xml.gz"
+        layers, edges = openvino.parts(gzip.decompress(packed.read_bytes()))
+        kinds = Counter(layer.kind for layer in layers)
+        pairs = {(reader, port[0]) for (reader, _), port in edges.items()}
+        counts = (len(kinds), kinds["Const"], kinds["Convert"])
+        line = [model]
+        for nodes, several in (printed, (len(layers), len(pairs))):
+            line += [f"{nodes:,}, {several:,}", f"{several / nodes:.2f}"]
+        placed = len(openvino.graph_of(layers, edges).names)
+        lines.append([*line, *map(str, counts), str(placed)])
+    head = (
+        "model", "nodes, edges in [HSDAG24]", "edges per node", "in IR made here", "edges per node",
+        "types", "constants", "conversions", "operators that are placed",
+    )  # fmt: skip
+    return markdown(head, lines)
+
+
 @cache
 def hsdag() -> Filling:
-    """Return Tables 2, 3 and 5, curves, and placements on three devices."""
+    """Return Tables 1, 2, 3 and 5, curves, and placements on three devices."""
     rows = placements_of("hsdag")
     features = of_suite("hsdag", "ablations")
     curves = results_of(PLACEMENT, rows, of_suite("hsdag", "curves"))
@@ -129,7 +159,7 @@ def hsdag() -> Filling:
     zoo = results_of(PLACEMENT, rows, of_suite("hsdag", "zoo"))
     methods = {"methods": method_table(zoo.tasks, zoo.certified)}
     scaled, of_abstract = _on_the_papers_scale()
-    parts |= scaled | {"runs": runs_of("hsdag")}
+    parts |= scaled | {"runs": runs_of("hsdag"), "graphs": _graphs()}
     parts["curves"] = section_table(learned.curve_section(curves, tables))
     parts["zoo"] = section_table(
         method_section(zoo, methods), only=("method", "UB/LB", "CPU seconds")
@@ -605,6 +635,8 @@ def mtpp() -> Filling:
             "table 3": _beside(of_graphs, "level", TABLE_3, 4),
             "table 2": _beside(partitions.assign(kind="verified"), "method", TABLE_2, 3, [of_all]),
             "worst orders": _worst_orders(),
+            "case study": _case_study(),
+            "solvers": _solvers(),
             "times": _time_table(times[times["dataset"] == "zoo"]),
             "times of random graphs": _time_table(times[times["dataset"] == "regal-style"]),
         },
@@ -624,6 +656,56 @@ def mtpp() -> Filling:
     )
 
 
+# As printed in Section 5, for net10_new_ckpt-4000009 with 4 stages.
+CASE_STUDY = {"bottleneck": 0.6570, "bottleneck-guess": 0.9152, "exact": 0.9913, "certify": None}
+
+
+def _mtpp(part: str, **chosen: Any) -> pd.DataFrame:
+    """Return the stored rows of a part of the suite for some instances, by method."""
+    rows = pd.read_csv(TABLES / "mtpp.csv")
+    rows = rows[rows["suite"] == f"paper-mtpp/{part}"]
+    k = rows["instance_params"].map(lambda text: json.loads(text)["k"])
+    return rows[(k == chosen.pop("k")) & _has(rows, chosen)].set_index("method")
+
+
+def _has(rows: pd.DataFrame, chosen: Mapping[str, Any]) -> Any:
+    return np.logical_and.reduce([rows[name] == value for name, value in chosen.items()])
+
+
+def _case_study() -> str:
+    """Return bounds of one model with 4 stages over the cost of BRKGA's partition."""
+    rows = _mtpp("models-small", instance="segformer-b0", k=4)
+    cost = rows.loc["brkga-10000", "objective"]
+    simple = rows.loc[["max-work", "mean-work"]]
+    mean, seconds = (simple[one].max() for one in ("bound_certified", "cpu_seconds"))
+    lines = [["simple (Lemma 3.3)", "certified", "0.2775", f"{mean / cost:.4f}", f"{seconds:.1f}"]]
+    for name, printed in CASE_STUDY.items():
+        row, kind = rows.loc[name], "certified" if printed is None else "claimed"
+        ours = f"{row[f'bound_{kind}'] / cost:.4f}"
+        paper = "" if printed is None else f"{printed:.4f}"
+        lines.append([name, kind, paper, ours, f"{row['cpu_seconds']:.1f}"])
+    head = ("bound", "kind", "net10 (paper)", "segformer-b0, 325 nodes (ours)", "CPU seconds")
+    return markdown(head, lines, 2)
+
+
+def _solvers() -> str:
+    """Return claimed bounds of `bottleneck` over the best known cost, by solver."""
+    costs = {
+        entry.instance: entry.objective
+        for entry in Library.open(ROOT / "library").entries()
+        if entry.dataset == "regal-style" and entry.parameters == {"k": 8}
+    }
+    rows = _mtpp("solvers", dataset="regal-style", k=8).loc[["bottleneck"]]
+    ratios = rows["bound_claimed"] / rows["instance"].map(costs)
+    solver = rows["params"].map(lambda text: json.loads(text)["solver"])
+    lines = [
+        [name, str(len(own)), f"{geometric_mean(own):.3f}", f"{own.min():.3f}"]
+        for name in ("highs", "scip", "gurobi")
+        for own in [ratios[(solver == name).to_numpy()]]
+    ]
+    return markdown(["solver", "graphs", "mean", "smallest"], lines)
+
+
 # Families of Appendix B, and what the best segmentation of an order costs over the optimum.
 WORST_ORDERS: Mapping[str, tuple[str, Callable[[int], float]]] = {
     "Lemma B.2": ("lemma-b2", lambda k: k),
@@ -635,6 +717,7 @@ ON_WORST_ORDERS = ("slicegraph", "brkga-10000", "memetic", "mla-weighted", "rand
 def _worst_orders() -> str:
     """Return costs, and the bound of `certify`, over the optimum of k + 1 ticks."""
     rows = stored("mtpp", "pipeline")
+    rows = rows[rows["suite"] == "paper-mtpp/worst-orders"]
     found = rows.set_index(["instance", "method"])[["objective", "bound_certified"]]
     lines = []
     for title, (family, ratio) in WORST_ORDERS.items():
@@ -667,59 +750,6 @@ def gap_page() -> Filling:
     return Filling({}, [f"on the {size - optimal} cells that they left open"])
 
 
-def microbatch_page() -> Filling:
-    """Return what the page about Tessel says of periods, which has the tables of one run."""
-    table: dict[str, Any] = rows_of("docs/results-tessel.md", "devices | instances")
-    more = table["8"], table["16"]
-    optimal, instances = (sum(int(row[at]) for row in more) for at in (1, 0))
-    last = max(float(row[4]) for row in more)
-    speed = rows_of("docs/results-tessel.md", "GPUs | Tessel | 1F1B+")["8"]
-    plus, own = (speed[at].partition("(")[2].partition(")")[0] for at in (1, 2))
-    return Filling(
-        {},
-        [
-            f"all {word(int(table['4'][0]))} instances within {table['4'][4]} s",
-            f"{optimal} of {instances} are certified optimal (limit 10 s), after {last} s at most",
-            f"{float(own):.1f} times that of 1F1B, and {plus} times that of 1F1B+",
-        ],
-    )
-
-
-# Floating-point operations of 128 samples in 10^15, without logits, by model and GPUs.
-OPERATIONS = {
-    "gpt": {4: 14.677, 8: 40.187, 16: 84.569, 32: 140.949},
-    "mt5": {4: 0.904, 8: 7.144, 16: 36.785, 32: 81.011},
-}
-
-SCHEDULES = ("Tessel", "1F1B+", "1F1B", "1F1B, Piper", "GPipe", "Chimera", "tensor parallel")
-
-
-def _training(model: str) -> str:
-    """Return PFLOPS at the best number of samples, and how many times as fast Tessel is."""
-    rows = pd.read_csv(TABLES / "tessel_training.csv")
-    rows = rows[rows["model"] == model].sort_values("seconds", kind="stable")
-    best = rows.drop_duplicates(["gpus", "schedule"]).set_index(["gpus", "schedule"])
-    lines = []
-    for gpus, operations in OPERATIONS[model].items():
-        line = [str(gpus)]
-        for name in SCHEDULES:
-            if (gpus, name) not in best.index:
-                line.append("×")
-                continue
-            row = best.loc[(gpus, name)]
-            is_over = name != "Tessel" and (gpus, "Tessel") in best.index
-            over = row["seconds"] / best.loc[(gpus, "Tessel")]["seconds"] if is_over else 0
-            times = f" ({over:.2f})" if is_over else ""
-            line.append(f"{operations / row['seconds']:.3f}{times}, {row['samples']}")
-        lines.append(line)
-    return markdown(["GPUs", *SCHEDULES], lines)
-
-
-def tessel() -> Filling:
-    """Return Figures 13 and 14."""
-    return Filling({"figure 13": _training("gpt"), "figure 14": _training("mt5")})
-
-
 def readme() -> Filling:
     """Return what slices save."""
     saved = _saved(GIGABIT, 4)
@@ -734,8 +764,6 @@ PAGES = {
     "docs/results-memorianova.md": memorianova,
     "docs/results-moirai.md": moirai,
     "docs/results-mtpp.md": mtpp,
-    "docs/results-tessel.md": tessel,
-    "docs/problems/microbatch.md": microbatch_page,
     "docs/problems/ordering.md": ordering_page,
     "docs/problems/pipeline.md": pipeline_page,
     "docs/problems/placement.md": placement_page,

@@ -42,7 +42,7 @@ def schedule_table(results: ProblemResults) -> pd.DataFrame:
         is_limited=limited,
         memory=_integers(own, "memory"),
         micro_batches=_integers(own, "micro_batches").fillna(0),
-        seconds_to_objective=_seconds_to_objective(own, results.traces),
+        seconds_to_objective=seconds_to_objective(own, results.traces),
     )
     store = results.store
     instances = {
@@ -63,7 +63,8 @@ def _integers(tasks: pd.DataFrame, name: str) -> Any:
     return tasks.get(parameter_column(name), missing).astype("Int64")
 
 
-def _seconds_to_objective(tasks: pd.DataFrame, traces: pd.DataFrame) -> "pd.Series[float]":
+def seconds_to_objective(tasks: pd.DataFrame, traces: pd.DataFrame) -> "pd.Series[float]":
+    """Return when each task first reported its final cost."""
     found = traces[traces["kind"] == "solution"]
     first = found.groupby(["task_id", "value"])["seconds"].min().to_dict()
     keys = zip(tasks["task_id"], tasks["objective"].astype("float64"), strict=True)
