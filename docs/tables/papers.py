@@ -55,11 +55,6 @@ def _has_all_features() -> "pd.Series[bool]":
     return ~params.str.contains('"(?:positions|shapes|structure)": false')
 
 
-def _of_paper() -> "pd.Series[bool]":
-    """Return which tasks are those of the paper's Table 2, on two devices."""
-    return of_suite("hsdag", "small", "ablations") & _has_all_features()
-
-
 # Milliseconds of Inception-v3, ResNet-50 and BERT, as printed in Table 2, and our method.
 HSDAG_TABLE_2 = {
     "CPU-only": ((12.8, 16.0, 6.38), "preferred-device (first=0)"),
@@ -154,12 +149,12 @@ def hsdag() -> Filling:
     parts = {
         name: section_table(learned.learned_section(shown, {"learned": found}))
         for name, (shown, found) in {
-            "latencies": _hsdag(_of_paper()),
+            "latencies": _hsdag(of_suite("hsdag", "small")),
             "features": _hsdag(features & (rows["method_kind"] != "bound")),
             "three devices": _hsdag(of_suite("hsdag", "three-devices")),
         }.items()
     }
-    found = _hsdag(_of_paper())[1].set_index(["method", "instance"])
+    found = _hsdag(of_suite("hsdag", "small"))[1].set_index(["method", "instance"])
     own, exact = found.loc["hsdag"], found.loc["placement-certify"]
     gpu = found.loc["preferred-device (first=1)", "makespan"]
     assert (own["makespan"] == gpu)[[RESNET, BERT]].all()
