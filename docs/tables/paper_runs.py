@@ -1,7 +1,7 @@
 """Run papers' suites again: `python docs/tables/paper_runs.py RESULTS [PART...] [-- OPTION...]`.
 
 A part is a paper, such as `moirai`, or a suite of it, such as `moirai/placeto`; without any, all
-run: about 20 hours on an idle machine with two cores. Each suite has a folder below RESULTS, goes
+run: about 16 hours on an idle machine with two cores. Each suite has a folder below RESULTS, goes
 on where it was interrupted, and puts its rows into the tables as soon as it has ended; then
 `page.py` fills the pages. Options are those of `boundmark run`, such as `--filter`: rows that did
 not run again stay.
