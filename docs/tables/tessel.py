@@ -413,9 +413,9 @@ def microbatch_page() -> Filling:
     own = periods()
     four, more = own[own["devices"] == 4], own[own["devices"] > 4]
     best = more[["tessel", "modulo"]].min(axis="columns")
-    best = best_samples()
-    is_shown = (best["model"] == "gpt") & (best["gpus"] == 8)
-    seconds = best[is_shown].set_index("schedule")["seconds"]
+    rows = best_samples()
+    is_shown = (rows["model"] == "gpt") & (rows["gpus"] == 8)
+    seconds = rows[is_shown].set_index("schedule")["seconds"]
     over = seconds / seconds["Tessel"]
     return Filling(
         {},
