@@ -390,7 +390,7 @@ def tessel() -> Filling:
             f"of {len(more)} ended by the limit of 10 s); to the period, "
             f"{four['to_period'].max():.2f} s at most on 4 and {more['to_period'].max():.1f} s on "
             "8 and 16",
-            "GPT {} ({} GPUs), mT5 {} ({} GPUs) |\n| training, over 1F1B on Piper's".format(
+            "GPT {} ({} GPUs), mT5 {} ({} GPUs) | | training, over 1F1B on Piper's".format(
                 *most("1F1B")
             ),
             "is its 1F1B beyond a server | GPT {} ({} GPUs), mT5 {} ({} GPUs)".format(

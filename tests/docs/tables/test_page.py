@@ -167,6 +167,18 @@ def test_rows_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         page.save("own", [str(run_of(out, dirty=True))])
 
 
+def test_a_file_may_have_more_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only one page shows is in its file alone, such as when a cost was first reported."""
+    monkeypatch.setattr(page, "TABLES", tmp_path)
+    monkeypatch.setitem(page.MORE, "own", ("seconds_to_objective",))
+    out = run_of(tmp_path / "out")
+    page.save("own", [str(out)])
+    page.save("other", [str(out)])
+    rows = pd.read_csv(tmp_path / "own.csv").set_index("method")
+    assert 0 <= rows.loc["uniform", "seconds_to_objective"] <= rows.loc["uniform", "wall_seconds"]
+    assert "seconds_to_objective" not in pd.read_csv(tmp_path / "other.csv")
+
+
 def test_rows_that_did_not_run_again_keep_their_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

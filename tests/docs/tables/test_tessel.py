@@ -1,0 +1,38 @@
+"""What the page about Tessel says in words holds for its stored tasks."""
+
+import re
+
+import pytest
+import tessel
+
+
+def test_bubble_rates_equal_the_papers() -> None:
+    """In Table II, for all schedules that exist."""
+    cells = re.findall(r"(\S+) \((\S+)\)(?= \|)", tessel.table_2())
+    rates = [(own, paper) for own, paper in cells if paper != "×"]
+    assert len(rates) == 11
+    assert [float(own) for own, _ in rates] == [float(paper) for _, paper in rates]
+    assert {own for own, paper in cells if paper == "×"} == {"×"}
+
+
+@pytest.mark.parametrize("memory", [4, 6, 8])
+def test_searches_for_all_blocks_are_proven_when_they_end(memory: int) -> None:
+    """A makespan is no less than a certified bound, and what has ended claims that it is least."""
+    found = tessel.searches(memory)
+    whole, ours, claimed, bound = (
+        found[name].astype(int)
+        for name in ("TO's makespan", "Tessel's makespan", "TO's claimed bound", "certified bound")
+    )
+    assert (whole >= bound).all()
+    assert (ours >= bound).all()
+    ended = ~found["TO (s)"].str.startswith(">")
+    assert ended.any()
+    assert (whole[ended] == claimed[ended]).all()
+    assert (ours[ended] >= whole[ended]).all()
+
+
+def test_periods_are_no_less_than_bounds() -> None:
+    """On all numbers of devices, those of both searches."""
+    found = tessel.periods()
+    assert found.groupby("devices").size().to_dict() == {4: 10, 8: 18, 16: 18}
+    assert (found[["tessel", "modulo"]].min(axis="columns") >= found["bound"]).all()
