@@ -60,7 +60,7 @@ HSDAG_TABLE_2 = {
     "CPU-only": ((12.8, 16.0, 6.38), "preferred-device (first=0)"),
     "GPU-only": ((12.0, 7.81, 2.77), "preferred-device (first=1)"),
     "Placeto": ((11.6, 9.32, 6.51), "placeto"),
-    "RNN-based": ((12.8, 8.75, None), "rnn-seq2seq"),
+    "RNN-based": ((12.8, 8.75, "out of memory"), "rnn-seq2seq"),
     "HSDAG": ((10.5, 7.66, 2.67), "hsdag"),
     "`random-sets`": ((None,) * 3, "random-sets"),
     "`heft`": ((None,) * 3, "heft"),
@@ -77,16 +77,21 @@ def _on_the_papers_scale() -> tuple[dict[str, str], list[str]]:
     shown = results_of(PLACEMENT, rows, of_scale & _has_all_features())
     costs = shown.tasks.dropna(subset="objective").astype({"objective": "float64"})
     known = costs.groupby(["method", "instance"])["objective"].median()
+    tasks = shown.tasks.assign(is_oom=shown.tasks["status"] == "oom")
+    failed = tasks.groupby(["method", "instance"])["is_oom"].all()
     bounds = shown.certified.set_index("instance")["bound"].astype("float64")
     models = ("inception-v3", "resnet-50", "bert-base")
     lines = []
     for name, (printed, method) in HSDAG_TABLE_2.items():
         line = [name]
         for model, ms in zip(models, printed, strict=True):
-            line.append("" if ms is None else f"{ms:g} ({_above(1e6 * ms, bounds[model])})")
+            if isinstance(ms, float):
+                line.append(f"{ms:g} ({_above(1e6 * ms, bounds[model])})")
+            else:
+                line.append(ms or "")
             ours = known.get((method, model))
             told = "" if ours is None else f"{ours / 1e6:.2f} ({_above(ours, bounds[model])})"
-            line.append(told)
+            line.append("out of memory" if failed.get((method, model)) else told)
         lines.append(line)
     lines.append(
         ["certified bound", *(x for model in models for x in ("", f"{bounds[model] / 1e6:.2f}"))]
