@@ -7,7 +7,7 @@ import tessel
 
 
 def test_bubble_rates_equal_the_papers() -> None:
-    """In Table II, for all schedules that exist."""
+    """Rates of Table II are those that the paper prints, for all schedules that exist."""
     cells = re.findall(r"([\d.]+|×) \(([\d.]+|×)\)", tessel.table_2())
     rates = [(own, paper) for own, paper in cells if paper != "×"]
     assert len(rates) == 11
@@ -32,7 +32,7 @@ def test_searches_for_all_blocks_are_proven_when_they_end(memory: int) -> None:
 
 
 def test_periods_are_no_less_than_bounds() -> None:
-    """On all numbers of devices, those of both searches."""
+    """Neither search has a period below the certified bound, on any number of devices."""
     found = tessel.periods()
     assert found.groupby("devices").size().to_dict() == {4: 10, 8: 18, 16: 18}
     assert (found[["tessel", "modulo"]].min(axis="columns") >= found["bound"]).all()
