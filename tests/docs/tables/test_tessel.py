@@ -31,6 +31,19 @@ def test_searches_for_all_blocks_are_proven_when_they_end(memory: int) -> None:
     assert (ours[ended] >= whole[ended]).all()
 
 
+def test_the_page_names_the_proven_layouts() -> None:
+    """With a memory of 4, TO reaches certified bounds on some, and Tessel takes longer on some."""
+    found = tessel.searches(4).set_index(["shape", "N"])
+    whole, ours, bound = (
+        found[name].astype(int)
+        for name in ("TO's makespan", "Tessel's makespan", "certified bound")
+    )
+    proven = {("V", 2), ("V", 4), ("V", 6), ("K", 2), ("K", 4), ("X", 2)}
+    assert set(found.index[whole == bound]) == proven
+    longer = {("V", 2), ("X", 2), ("M", 2), ("NN", 2), ("X", 4), ("M", 4), ("M", 6)}
+    assert set(found.index[ours > whole]) == longer
+
+
 def test_periods_are_no_less_than_bounds() -> None:
     """Neither search has a period below the certified bound, on any number of devices."""
     found = tessel.periods()
