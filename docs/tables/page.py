@@ -191,7 +191,8 @@ KEPT = [
 ]  # fmt: skip
 
 # Columns that only rows of some files have.
-MORE = {"mtpp": ("bound_claimed",), "tessel": ("bound_claimed", "seconds_to_objective")}
+_OF_SOLVERS = ("bound_claimed", "seconds_to_objective")
+MORE = {"mtpp": ("bound_claimed",), "moirai": _OF_SOLVERS, "tessel": _OF_SOLVERS}
 
 
 def stored(name: str, problem: str) -> pd.DataFrame:

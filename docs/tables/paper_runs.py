@@ -19,15 +19,14 @@ BY_K = ("hierarchy_by_k", "gap_by_k", "runtime_by_k")
 
 # Which tables of their reports pages show: by number of stages, or none, where they show rows.
 PARTS = {
-    "mtpp/heuristics": ("solutions_by_k",), "mtpp/sparse": BY_K, "mtpp/worst-orders": (),
-    "mtpp/models-small": (), "mtpp/solvers": (),
+    "mtpp/worst-orders": (), "mtpp/models-small": (), "mtpp/solvers": (), "mtpp/sparse": BY_K,
     "memorianova/ordering": (), "memorianova/slicing-short": (), "memorianova/slicing": (),
     "tessel/repetends": (), "tessel/models": (), "tessel/micro-batch-sizes": (),
     "tessel/small": (), "tessel/full": (), "tessel/time-optimal": (),
     "hsdag/small": (), "hsdag/ablations": (), "hsdag/curves": (), "hsdag/three-devices": (),
     "hsdag/zoo": (), "hsdag/scaled": (), "moirai/cells-short": (),
-    "moirai/cells-per-edge": (), "moirai/placeto": (), "mtpp/heuristics-zoo": ("solutions_by_k",),
-    "mtpp/models": BY_K, "moirai/whole": (),
+    "moirai/cells-per-edge": (), "moirai/placeto": (), "moirai/whole": (),
+    "mtpp/heuristics": ("solutions_by_k",), "mtpp/models": BY_K,
 }  # fmt: skip
 
 # What pages show of these parts: only bounds, and one model.
