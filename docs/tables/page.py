@@ -353,7 +353,8 @@ def save(name: str, folders: Iterable[str]) -> None:
 
 def runs_of(name: str) -> str:
     """Return a table of the runs that made the rows that `save` has kept."""
-    rows, lines = pd.read_csv(TABLES / f"{name}.csv"), []
+    # A commit may have digits only.
+    rows, lines = pd.read_csv(TABLES / f"{name}.csv", dtype={"commit": str}), []
     for (suite, *run), of_run in rows.groupby(["suite", "commit", "date", "machine"], sort=False):
         names = sorted(set(of_run["method"]))
         whole = names == sorted(set(rows.loc[rows["suite"] == suite, "method"]))
@@ -382,7 +383,7 @@ def keep(name: str, folder: str, *tables: str) -> None:
     made = runs_in(folder)[["commit", "date"]].agg(lambda one: ", ".join(sorted(set(one))))
     for one in tables:
         path = TABLES / name / f"{one}.csv"
-        old = pd.read_csv(path)
+        old = pd.read_csv(path, dtype={"commit": str})
         (table,) = Path(folder).glob(f"tables/*/{one}.parquet")
         new = pd.read_parquet(table).assign(**made)[list(old.columns)]
         key = [column for column in old.columns if column in ("dataset", "param_k")]

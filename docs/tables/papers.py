@@ -604,7 +604,7 @@ TABLE_2 = {
 
 
 def _by_k(name: str) -> pd.DataFrame:
-    return pd.read_csv(TABLES / "mtpp" / f"{name}_by_k.csv")
+    return pd.read_csv(TABLES / "mtpp" / f"{name}_by_k.csv", dtype={"commit": str})
 
 
 def _beside(
