@@ -192,16 +192,16 @@ def test_rows_that_did_not_run_again_keep_their_commit(
     kept = pd.read_csv(tmp_path / "own.csv", dtype=object)
     older = kept[kept["method"] == "uniform"].assign(seed="7", method_version="0")
     pd.concat([kept, older]).assign(params="{}").to_csv(tmp_path / "own.csv", index=False)
-    again = run_of(tmp_path / "again", "--filter", "*uniform*", commit="fedcba98765", cores=9)
+    again = run_of(tmp_path / "again", "--filter", "*uniform*", commit="98765432109", cores=9)
     page.save("own", [str(again)])
     rows = pd.read_csv(tmp_path / "own.csv", dtype=object)
     assert rows[["method", "seed", "commit", "machine"]].to_numpy().tolist() == [
         ["max-work", "1", "0123456789", "1 cores of Z80"],
-        ["uniform", "1", "fedcba9876", "9 cores of Z80"],
+        ["uniform", "1", "9876543210", "9 cores of Z80"],
     ]
     old, new = page.runs_of("own").splitlines()[2:]
     assert old.startswith("| `own` | `max-work` | 0123456789 | ")
-    assert new.startswith("| `own` | `uniform` | fedcba9876 | ")
+    assert new.startswith("| `own` | `uniform` | 9876543210 | ")
     assert " | 9 cores of Z80 | 1 | 5 | 0.0 |" in new
     rows.assign(instance_sha256="other costs").to_csv(tmp_path / "own.csv", index=False)
     page.save("own", [str(again)])
@@ -230,7 +230,7 @@ def test_tables_of_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             "param_k": [2, 4, 8],
             "instances": 7,
             "optimal": [1, 2, 5],
-            "commit": "a",
+            "commit": "012",
         }
     )
     old.to_csv(path, index=False)
@@ -243,8 +243,8 @@ def test_tables_of_reports_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     new.to_parquet(tmp_path / "out" / "tables" / "pipeline" / "gap_by_k.parquet")
     page.keep("own", str(tmp_path / "out"), "gap_by_k")
     assert path.read_text() == (
-        "dataset,param_k,instances,optimal,commit\nzoo,2,7,1,a\nzoo,4,7,3,0123456789\n"
-        "zoo,8,7,5,a\nzoo,16,1,1,0123456789\n"
+        "dataset,param_k,instances,optimal,commit\nzoo,2,7,1,012\nzoo,4,7,3,0123456789\n"
+        "zoo,8,7,5,012\nzoo,16,1,1,0123456789\n"
     )
 
 
