@@ -12,7 +12,7 @@ from asv.environment import ExistingEnvironment, get_env_name
 
 
 class InstalledEnvironment(ExistingEnvironment):  # type: ignore[misc]
-    """What is installed: `asv run --environment installed:python --set-commit-hash ...`."""
+    """The environment of what is installed: `asv run --environment installed:python ...`."""
 
     tool_name = "installed"
 

@@ -1,4 +1,4 @@
-"""What an index shows of the package: the README, and where the project lives."""
+"""Make what an index shows of the package: the README, and where the project lives."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-# Of the repository, without a slash at the end; whoever publishes it writes it here.
+# Address of the repository, without a slash at the end; whoever publishes it writes it here.
 ADDRESS = ""
 
 

@@ -21,7 +21,7 @@ def names_in(argument: str, value: object, kind: str = "name") -> tuple[str, ...
     """Return the names that an argument gives: one as a text, or several in a list."""
     if isinstance(value, str):
         return (value,)
-    # Of a dict, the values would be ignored.
+    # The values of a dict would be ignored.
     if isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
         names = tuple(value)
         if all(isinstance(name, str) for name in names):

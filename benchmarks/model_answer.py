@@ -147,7 +147,7 @@ class ModelAnswer:
 
     @property
     def cost_accuracy(self) -> str:
-        """What costs such as these have been off by, measured on other models; a sentence.
+        """A sentence that says by how much such costs were wrong on models that were measured.
 
         Empty if the costs came with the model, or there is but one stage.
         """

@@ -74,7 +74,7 @@ class PlanAnswer:
 
     @property
     def question(self) -> Asked:
-        """What was asked, with the costs of all configurations."""
+        """The question that was asked, with the costs of all configurations."""
         return self.found.question
 
     @property

@@ -102,7 +102,7 @@ class Notes:
             yield f"{len(names)} {plural} of type {op_type}, {what}: {shown}{more}"
 
 
-# Of operators that say no more than their first input does.
+# This stands for operators that say no more than their first input does.
 _NOTHING_KNOWN: Mapping[str, Mapping[str, int]] = MappingProxyType({})
 
 
@@ -132,7 +132,7 @@ def main_dtype(
     return max(arithmetic, key=arithmetic.__getitem__, default="float32")
 
 
-# Of a product or convolution: data, weights and bias.
+# A product or convolution has data, weights and bias.
 _MOST_INPUTS = 3
 
 

@@ -113,7 +113,7 @@ def _with_costs(
 ) -> Any:
     """Return the graph of nodes in the order of their names."""
     for at, name in enumerate(given_names):
-        # Of a cell without a text, pandas makes None or a number that differs from itself.
+        # Pandas turns a cell without a text into None or a number that differs from itself.
         if not isinstance(name, Hashable) or name is None or name != name:
             raise InvalidInputError(f"the name of node {at} is {quoted(name)}; expected a text.")
     number = {name: at for at, name in enumerate(given_names)}

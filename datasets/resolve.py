@@ -86,7 +86,7 @@ def load_source(source: str, dims: Mapping[str, int] = NO_DIMS) -> Any:
     return load_member(source)
 
 
-# Of files that a folder may be given for by mistake.
+# A folder may be given by mistake for a file that ends so.
 MODEL_SUFFIXES = (".onnx", ".pt2", ".gguf")
 
 # What a folder with a language model has.
@@ -186,7 +186,7 @@ def _other_folder(path: Path) -> str:
     return f"{path} is a directory; expected a file, or a folder with {FOLDER_FILE}."
 
 
-# Of what profiling tools write.
+# Profiling tools write files that end so.
 _OF_TOOLS = (".json", ".csv", ".txt")
 
 

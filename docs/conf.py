@@ -25,7 +25,7 @@ extensions = [
 
 exclude_patterns = [
     "gallery", "examples", "static", "tables", "generated/**/*.ipynb", "**/*.zip",
-    # Of earlier builds.
+    # Earlier builds left these.
     "sg_execution_times.rst",
     "**/sg_execution_times.rst",
 ]  # fmt: skip
@@ -63,7 +63,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "show_signature": False,
-    # Of what an example ends with, tables only: axes have words for programs.
+    # Only tables that an example ends with are shown: axes have words for programs.
     "capture_repr": ("_repr_html_",),
     # A page whose script would come from elsewhere.
     "write_computation_times": False,

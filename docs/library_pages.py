@@ -26,7 +26,7 @@ DOCS = Path(__file__).resolve().parent
 LIBRARY = DOCS.parent / "library"
 PAGES = "generated/library"
 
-# Of the site: a file for each entry, and how pages lead there.
+# The site has a file for each entry in this folder, and pages lead there.
 DOWNLOADS = "downloads"
 
 # What a page would load from elsewhere; links that readers follow are no such thing.

@@ -55,7 +55,7 @@ class OperatorSizes:
     reads, writes, parameters
         Bytes.
     element_bytes
-        Of one element of the output.
+        Bytes of one element of the output.
     behind
         Types of the operators that its first input comes through: views, from the last one on, and
         the one that computed what they are views of. Empty if it reads inputs of the model.
@@ -141,7 +141,7 @@ def terms(
     """Return what the fields of a `Curve` are multiplied with, in seconds."""
     moved = sizes.reads + sizes.writes
     if class_ in PRODUCTS:
-        # Of attention, steps are the width of a head and the length of the context together.
+        # Steps of attention are the width of a head and the length of the context together.
         steps = 0.0 if class_ == "attention" else sizes.steps
         times = (sizes.flops / rate, moved / bandwidth, sizes.parameters / bandwidth)
         return (1e-6, steps * 1e-9, *times, 0.0)

@@ -35,7 +35,7 @@ class CommandRun:
         The executable and its arguments. ``{seed}``, ``{seconds}`` and ``{threads}`` in an argument
         stand for the task's.
     name
-        Of the method.
+        Name of the method.
     """
 
     argv: tuple[str, ...]

@@ -69,7 +69,7 @@ class Operator:
 
 Shape: TypeAlias = tuple[int, ...]
 
-# Of one element. Elements of less than a byte are packed.
+# Bits of one element. Elements of less than a byte are packed.
 ELEMENT_BITS: Mapping[str, int] = {
     "float64": 64,
     "float32": 32,

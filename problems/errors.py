@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-# Of what messages show of a user's texts: a path fits, a number of 5,000 digits does not.
+# Longest text of a user that messages show: a path fits, a number of 5,000 digits does not.
 LONGEST_WORD = 300
 LONGEST_LINE = 2000
 

@@ -17,10 +17,10 @@ from typing import BinaryIO
 
 from boundmark.problems.errors import InvalidInputError
 
-# Of a stored document, and of a payload when decompressed.
+# Largest stored document, and largest payload when decompressed, in bytes.
 LARGEST_FILE = 2**27
 
-# Of a model with its weights: no message of protobuf is larger.
+# Largest model with its weights, in bytes: no message of protobuf is larger.
 LARGEST_MODEL = 2**31
 
 # Times as large as it is, a file may become: text of tools shrinks to a tenth or twentieth.

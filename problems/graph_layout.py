@@ -16,9 +16,9 @@ class Layout:
     Attributes
     ----------
     columns, rows
-        Of each node; half columns are possible.
+        Place of each node; half columns are possible.
     strips
-        Of each node.
+        Strip of each node.
     width, height
         Number of columns and rows.
     """

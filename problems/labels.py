@@ -26,7 +26,7 @@ _FIELDS = frozenset(
 
 @dataclass(frozen=True)
 class Naming:
-    """How the nodes of a problem's instances are named, for people.
+    """The functions that name the nodes of a problem's instances, for people.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Labels:
     Attributes
     ----------
     names
-        Of the nodes, by number.
+        Names of the nodes, by number.
     tick
         What a tick is, e.g. ``"ns"``; ``"unit"`` if it is no time.
     device

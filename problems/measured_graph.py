@@ -30,7 +30,7 @@ class MeasuredGraph:
     capacity
         Bytes that an accelerator holds; processors hold everything.
     names
-        Of the nodes.
+        Names of the nodes.
     tick
         What one tick is.
     colours

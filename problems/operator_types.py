@@ -73,7 +73,7 @@ def usual_type(op_type: str) -> str:
     return VARIANTS.get(op_type, op_type)
 
 
-# Of ONNX.
+# Elementwise operators of ONNX.
 _ELEMENTWISE = frozenset(
     {"Abs", "Add", "And", "BatchNormalization", "Cast", "Ceil", "Clip", "Cos", "DequantizeLinear"}
     | {"Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual"}

@@ -49,7 +49,7 @@ def _no_names(instance: Any) -> Mapping[str, Sequence[str]]:
 
 @dataclass(frozen=True)
 class TextForms:
-    """How tools beside boundmark write solutions of a problem.
+    """The forms in which other tools write solutions of a problem.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class TextForms:
 
 @dataclass(frozen=True)
 class SolutionTable:
-    """How solutions of a problem are written as a table, which `evaluate` reads.
+    """The table in which solutions of a problem are written, and which `evaluate` reads.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def solution_document(instance: Instance, solution: Solution, objective: int) ->
 
 @dataclass(frozen=True)
 class CostModel:
-    """How a problem makes costs of operations, tensors and devices.
+    """The functions that make a problem's costs from operations, tensors and devices.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Improvements:
-    """How results compare with the best known ones of the same instances.
+    """A comparison of results with the best known ones of the same instances.
 
     Attributes
     ----------

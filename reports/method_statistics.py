@@ -60,13 +60,13 @@ def comparisons(tasks: pd.DataFrame) -> Iterator[Comparison]:
 
 BEST_KNOWN = "best_known_bound"
 
-# Of each role: the kinds of methods that have it, and the column of what they deliver.
+# For each role, the kinds of methods that have it, and the column of what they deliver.
 ROLES = {
     "solutions": (("heuristic", "exact"), "objective"),
     "bounds": (("bound", "exact"), "bound_certified"),
 }
 
-# Of tasks; to choose rows takes long where there are forty columns.
+# Columns of tasks; to choose rows takes long where there are forty.
 NEEDED = [
     "dataset",
     "instance",

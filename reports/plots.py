@@ -32,11 +32,11 @@ MARKERS: tuple[Any, ...] = (
     (3, 1, 0), (3, 1, 180), (4, 1, 45), (8, 1, 0), (5, 0, 180),
 )  # fmt: skip
 
-# Of pages, where marks are text.
+# Marks of series on pages, where these are text.
 GLYPHS = "●■▲◆▼✚✖◀▶⬟★⬢◊○□△◇▽◁▷☆"
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)))
 
-# Of lines that only help the eye, on any page.
+# Colour of lines that only help the eye, on any page.
 GREY = "#808080"
 
 # Stands for the colour of the surrounding text, which SVG calls currentColor.
@@ -74,7 +74,7 @@ _SETTINGS: Any = {
 
 
 class Look(NamedTuple):
-    """How one series is drawn."""
+    """The colour, the marker and the line of one series."""
 
     color: str
     marker: Any
@@ -166,7 +166,7 @@ class Plot:
     Attributes
     ----------
     name
-        Of its files, `plots/<problem>/<name>.svg`; no two plots of a problem share one.
+        Name of its files, `plots/<problem>/<name>.svg`; no two plots of a problem share one.
     data
         Exactly what is drawn. Without rows there is no plot.
     draw
@@ -174,7 +174,7 @@ class Plot:
         `panels` those of one panel. No text is taken for a formula, so logarithmic axes need
         `plain_log_ticks`.
     width, height
-        Of the figure without its legend, in inches.
+        Size of the figure without its legend, in inches.
     legend_is_above
         Whether the legend stands in the upper right corner instead of below the axes.
     instance
@@ -230,7 +230,7 @@ def instance_plot(
 # An artist carries its words as its id into the SVG, where `page_svg` makes titles of them.
 PREFIX = "hint:"
 
-# Of lines with more marks, only the name is shown.
+# Only the name is shown for lines with more marks.
 MOST_MARKS = 100
 
 

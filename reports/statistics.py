@@ -33,7 +33,7 @@ def geometric_mean(values: npt.ArrayLike, shift: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How instances are resampled for an interval.
+    """The settings by which instances are resampled for an interval.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Bootstrap:
     confidence
         Share of the resamples whose mean is within the interval.
     seed
-        Of the random numbers; a fixed one gives the same report for the same results.
+        Seed of the random numbers; a fixed one gives the same report for the same results.
     least
         Fewer ratios have no interval: resamples of two have three means in all.
     """
@@ -306,7 +306,7 @@ def signed_rank_p(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     if differences.size == 0:
         return 1.0
     _, places, sizes = np.unique(np.abs(differences), return_inverse=True, return_counts=True)
-    # Of equal sizes the mean rank, and twice that, so that all are integers.
+    # Equal sizes have the mean rank, and ranks are doubled, so that all are integers.
     doubled = (2 * np.cumsum(sizes) - sizes + 1)[places]
     above = int(doubled[differences > 0].sum())
     most = MOST_EXACT if sizes.max() == 1 else MOST_EXACT_WITH_TIES

@@ -50,7 +50,7 @@ def percent(ratio: Any) -> str:
 
 OPTIMAL = "optimal"
 
-# Of sentences that may be broken into lines.
+# A percent sign for sentences that may be broken into lines.
 PERCENT = "\N{NO-BREAK SPACE}%"
 
 

@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
     @property
     def excess(self) -> float:
-        """How far the partition is above the optimum at measured times."""
+        """The fraction by which the partition is above the optimum at measured times."""
         return self.real / self.optimum - 1
 
 
@@ -72,11 +72,11 @@ class Summary(NamedTuple):
     Attributes
     ----------
     least, most
-        Of predicted over real cost.
+        Smallest and largest ratio of predicted over real cost.
     close
         Number of models for which that is in `CLOSE`.
     excess
-        Of the geometric mean of real cost over optimum.
+        Geometric mean of real cost over optimum, less 1.
     worst, worst_model
         The largest excess, and whose.
     """
@@ -164,7 +164,7 @@ def summary_of(rows: Sequence[Row]) -> tuple[Summary, ...]:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What costs are for, and what others were measured on.
+    """The devices that costs are for, and those on which others were measured.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ datasets.add_command(show)
 datasets.add_command(export_graph)
 
 
-# Of a disk that is full or only to read, or a limit of how much a user or process may write.
+# Errors of a disk that is full or read-only, or of a limit on what a user or process may write.
 _NO_ROOM = {errno.EFBIG, errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 

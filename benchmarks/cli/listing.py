@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Columns of texts that are no longer are not wrapped.
 SHORT = 12
 
-# Of lines below a row; and the room that the last column has on the narrowest terminal.
+# Indent of lines below a row, and the last column's room on the narrowest terminal.
 INDENT, LEAST = 4, 20
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")

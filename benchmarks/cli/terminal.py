@@ -20,7 +20,7 @@ USUAL_WIDTH = 80
 # Between two columns.
 GAP = 2
 
-# Of the last column, however little room is left.
+# The last column has this width, however little room is left.
 LEAST_WIDTH = 8
 
 # Wide enough for any name.

@@ -115,7 +115,7 @@ class _Adding:
         known: int | None = getattr(entry, sort.field)
         named = getattr(entry, sort.hash_field)
         is_broken = known is not None and not self._has_whole(entry, sort)
-        # Of equally good ones, the one that the entry names.
+        # The one that the entry names comes first among equally good ones.
         for signed, digest, payload in sorted(stated, key=lambda one: (one[0], one[1] != named)):
             if known is not None and not is_broken and signed >= sort.sign * known:
                 return

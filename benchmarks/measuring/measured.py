@@ -1,4 +1,4 @@
-"""What runtimes measure of a model, and the random inputs that it runs on."""
+"""Keep the times that runtimes measure, and make the random inputs that models run on."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

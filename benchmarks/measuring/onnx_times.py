@@ -112,7 +112,7 @@ def runs_of(profile: Path, repeats: int) -> dict[str, list[int]]:
     return {name: times[-repeats:] for name, times in found.items()}
 
 
-# Of a file; the weights of larger models are written beside it.
+# Largest file in bytes; the weights of larger models are written beside it.
 LARGEST_MODEL = 2**30
 
 

@@ -1,4 +1,4 @@
-"""How long the operators of a model take on this machine: `boundmark profile`, and `profile`."""
+"""Measure the operators of a model on this machine: `boundmark profile`, and `profile`."""
 
 import datetime as dt
 import os
@@ -48,7 +48,7 @@ REPEATS, THREADS = 20, 1
 
 LARGEST_REPEATS, LARGEST_THREADS = 10_000, 1024
 
-# Of the runs of an operator.
+# These percentiles of an operator's runs are reported.
 PERCENTILES = (10, 90)
 
 # Load of a machine from which on times say little.
@@ -83,7 +83,7 @@ def profile(
     torch_device
         ``"cuda"`` or ``"cpu"``; None for a GPU if torch finds one.
     provider
-        Of onnxruntime, such as ``"CUDAExecutionProvider"``; None for the processor.
+        Provider of onnxruntime, such as ``"CUDAExecutionProvider"``; None for the processor.
     compiled
         Whether torch.compile compiles the program, which fuses operators, before it runs.
     repeats
@@ -151,7 +151,7 @@ def profile(
 
 @dataclass(frozen=True)
 class _Settings:
-    """What the user asks for, see `profile`, and the load of the machine before it runs."""
+    """Options of the user, see `profile`, and the load of the machine before it runs."""
 
     runtime: str
     repeats: int
@@ -164,7 +164,7 @@ class _Settings:
 
     @property
     def mode(self) -> str:
-        """How programs run, as the file of times has it."""
+        """The mode in which programs run, as the file of times has it."""
         return "compiled" if self.compiled else "eager"
 
 
@@ -250,7 +250,7 @@ def _with_trace(
 
 
 class _Machine(NamedTuple):
-    """What a model ran on."""
+    """The device and the settings that a model ran with."""
 
     device: str
     driver: str | None

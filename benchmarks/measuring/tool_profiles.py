@@ -38,7 +38,7 @@ from boundmark.problems.json_documents import json_value
 # Traces of a few passes have some hundred MiB.
 LARGEST_TRACE = 2**30
 
-# Of all operators with arithmetic, those without a time, and of all time, that which belongs to no
+# Largest share of operators with arithmetic that have no time, and of time that belongs to no
 # operator of the model; beyond, it is another model, or one whose operators were fused.
 MOST_UNJOINED = 0.1
 
@@ -151,7 +151,7 @@ class Call:
     Attributes
     ----------
     shapes
-        Of its arguments, if they were recorded.
+        Shapes of its arguments, if they were recorded.
     time
         Nanoseconds, with those of the calls within it.
     own

@@ -68,7 +68,7 @@ class CompiledTimes:
     rest
         Before the first kernel.
     whole
-        Of the program, without clocks.
+        Time of the program, without clocks.
     """
 
     kernels: Mapping[str, Sequence[int]]

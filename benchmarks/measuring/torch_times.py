@@ -25,7 +25,7 @@ from boundmark.problems.errors import BoundmarkError
 
 @dataclass(frozen=True)
 class Calls:
-    """What is known of the calls of a program, by node of `torch.fx`.
+    """Facts about the calls of a program, by node of `torch.fx`.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class CallTimes:
     Attributes
     ----------
     calls
-        Of each call, by node of `torch.fx`, in each run.
+        Times of each call, by node of `torch.fx`, in each run.
     whole
-        Of the program in one piece.
+        Time of the program in one piece.
     eager_wall
         The same as Python launches it, where `whole` is something else.
     remarks
@@ -169,7 +169,7 @@ def threads_of(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-# Of glibc's mallopt, from malloc.h.
+# Numbers of options of glibc's mallopt, from malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 

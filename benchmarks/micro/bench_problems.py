@@ -1,4 +1,4 @@
-"""What problems other than `pipeline` take longest for: readers, searches, bounds and checks."""
+"""Time the slow parts of problems other than `pipeline`: readers, searches, bounds and checks."""
 
 from typing import Any
 

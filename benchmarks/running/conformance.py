@@ -36,7 +36,7 @@ GROUP = "boundmark.tiny_instances"
 
 MEMORY_GIB = 2.0
 
-# Of the seeds that tasks on the larger instance have, each twice.
+# The first of the seeds that tasks on the larger instance have, each twice.
 SEED = 7
 
 # Failures that a verdict tells in full.

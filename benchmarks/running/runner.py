@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ROWS_A_COMPACTION = 1000
 
 
-# Of the walk in `reference_seconds`: as long as it is, and wider than fast caches are.
+# Length of the walk in `reference_seconds`, and its width, beyond that of fast caches.
 STEPS = 400_000
 ROOM = 1 << 22
 

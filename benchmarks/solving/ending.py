@@ -1,4 +1,4 @@
-"""What ends a search, and keeps its results: its time, Ctrl-C or SIGTERM."""
+"""End a search when its time is up, or at Ctrl-C or SIGTERM, and keep its results."""
 
 import math
 import signal

@@ -75,7 +75,7 @@ InOrder: TypeAlias = "Callable[[NamedInstance, Model, str, float], NamedInstance
 
 @dataclass(frozen=True)
 class Presentation:
-    """How answers of one problem are shown; every field has a plain default.
+    """The functions that show answers of one problem; every field has a plain default.
 
     Attributes
     ----------

@@ -229,7 +229,7 @@ def _amended(outcome: Outcome, rounds: Rounds) -> Outcome:
 
 @dataclass(frozen=True)
 class _Result:
-    """What an answer takes from a task that has ended, be it kept in memory or stored."""
+    """The part of an ended task that answers need, be it kept in memory or stored."""
 
     method: str
     status: str

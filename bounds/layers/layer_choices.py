@@ -27,7 +27,7 @@ KIND = "layer-choices/1"
 
 @dataclass
 class Answer:
-    """What is known of a question.
+    """The best solutions and bounds known for a question.
 
     Attributes
     ----------

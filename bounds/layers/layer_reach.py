@@ -43,7 +43,7 @@ ROUNDS = 24
 # Rounds in all, with steps half as long each, that may bring no better bound.
 PATIENCE = 8
 
-# Of one search, as the checker counts them, if nobody says; it counts some two million a second.
+# Default for one search, in steps of the checker, which does some two million a second.
 STEPS = 10_000_000
 
 # How often a search for a sum or makespan that was too large is tried with a lower target and half

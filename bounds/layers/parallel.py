@@ -30,7 +30,7 @@ MEMORY, LIMIT, BOUND, TIME = "memory", "limit", "bound", "time"
 
 
 class Row(NamedTuple):
-    """What is known of a configuration.
+    """The best cost and bound known for a configuration.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Row(NamedTuple):
     bound
         What it costs at least; None if it does not fit into the memory, or takes too long.
     cost
-        Of its best assignment; None if there is none, or none was searched for.
+        Cost of its best assignment; None if there is none, or none was searched for.
     why
         Why it has no cost.
     devices

@@ -55,7 +55,7 @@ class _Reports:
     """Reporter of schedules and bounds; starts with the cheap bounds."""
 
     def __init__(self, instance: MicrobatchInstance, progress: Progress) -> None:
-        # Of schedules with the same period, a later one has less memory or shorter ends.
+        # A later schedule with the same period has less memory or shorter ends.
         self.best = Best(instance, progress, passes_equals=True)
         self.best.bound(device_load.certificate(instance, "modulo"))
         held = memory_latency.certificate(instance, "modulo")

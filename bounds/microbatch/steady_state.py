@@ -64,7 +64,7 @@ class Outcome:
     Attributes
     ----------
     state
-        Of the least period or the least memory found.
+        State with the least period or the least memory found.
     bound
         No period of those asked for is possible below.
     """

@@ -12,7 +12,7 @@ from boundmark.bounds.mip.solving import Improving, ModelTooLargeError, Outcome,
 from boundmark.problems.errors import UnsupportedError
 from boundmark.problems.method import require_module
 
-# Of models that the free licence covers; rows as well.
+# The free licence covers models of this many columns, and as many rows.
 FREE_COLUMNS = 2_000
 
 

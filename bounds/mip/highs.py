@@ -16,7 +16,7 @@ from boundmark.bounds.mip.solving import Improving, Outcome, Search
 from boundmark.problems.method import require_module
 
 Limits: TypeAlias = tuple[FloatArray, FloatArray]
-# Of columns and rows, as HiGHS takes them.
+# Numbers of columns and rows, as HiGHS takes them.
 IndexArray: TypeAlias = npt.NDArray[np.int32]
 
 
@@ -93,7 +93,7 @@ class Solved:
     # values, reduced_costs: Of the columns; both are empty without a solution.
     values: FloatArray
     reduced_costs: FloatArray
-    # Of the rows: of the optimum, or of a proof that there is no solution, the largest 1.
+    # One per row, of the optimum, or of a proof that there is no solution, the largest 1.
     multipliers: FloatArray
     # To start a later solution from.
     basis: Any

@@ -52,7 +52,7 @@ class Outcome:
     bound: float
     # Whether the bound is the model's optimum, up to the solver's tolerances.
     finished: bool
-    # Of the search tree, as the solver counts them; 0 if presolving or the time left none.
+    # Nodes of the search tree, as the solver counts; 0 if presolving or the time left none.
     nodes: int = 0
 
 

@@ -49,7 +49,7 @@ class Found(NamedTuple):
     Attributes
     ----------
     cost, places
-        Of the best order below the limit, by places in the section; None if there is none.
+        The best order below the limit, by places in the section; None if there is none.
     lower
         No order costs less.
     steps

@@ -38,7 +38,7 @@ def segmented(instance: PipelineInstance, order: IntArray) -> Partition:
     if nodes > MOST_NODES_OF_A_MATRIX:
         return _segmented_by_thresholds(instance, order)
     costs = _segment_costs(instance.graph, order)
-    # Of the first r + 1 nodes in at most b + 1 stages: least[b][r] is the cost, and cuts[b][r] is
+    # For the first r + 1 nodes in at most b + 1 stages, least[b][r] is the cost, and cuts[b][r] is
     # where the last stage starts.
     least = [costs[0]]
     cuts = [np.zeros(nodes, dtype=np.int64)]

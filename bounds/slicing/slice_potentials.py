@@ -101,7 +101,7 @@ def run(
     Parameters
     ----------
     classes
-        Of widths, for each operator at most; 0 for as many as are checked in seconds.
+        Largest number of classes of widths per operator; 0 for as many as are checked in seconds.
 
     Raises
     ------

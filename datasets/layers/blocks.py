@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from boundmark.problems.layers import Operation
 
-# Of what passes between operations, and of an unquantised parameter.
+# Bytes of a number that passes between operations, and of an unquantised parameter.
 ACTIVATION_BYTES = 2
 
 
@@ -163,7 +163,7 @@ class Attention:
         own = Operation(work, batch * cached + through)
         if self.beside is None:
             return own
-        # Of what it reads and writes, `cached` has one already.
+        # `cached` counts one of what it reads and writes already.
         more = self.beside.operation(batch, context, is_decoding, parallel, bits)
         return Operation(own.flops + more.flops, own.moved + more.moved / 2)
 
@@ -177,7 +177,7 @@ class Recurrence:
     memory
         Numbers that it keeps for a sequence.
     channels, taps
-        Of the convolution before it: it keeps all but one of its tokens in all channels.
+        Size of the convolution before it: it keeps all but one of its tokens in all channels.
     bits, window_bits
         How many these numbers take, whatever the cache of attention has.
     """
@@ -274,7 +274,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Outer:
-    """What stands before or behind the blocks: an embedding, or scores of all words.
+    """A layer before or behind the blocks: an embedding, or scores of all words.
 
     Attributes
     ----------

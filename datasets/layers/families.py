@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True)
 class Names:
-    """What modules are called where a family does not call them as Llama does.
+    """Names of modules, where a family does not call them as Llama does.
 
     Models for images, too, have `nested` instead of ``model.``.
 
@@ -51,7 +51,7 @@ class Names:
 # Matrices that may have a bias, by the last part of Llama's names.
 QKV, OUT = ("q_proj", "k_proj", "v_proj"), ("o_proj",)
 NETWORK, ROUTER = ("gate_proj", "up_proj", "down_proj"), ("gate",)
-# Of each expert, too; without it, only of networks that all tokens meet.
+# Matrices of experts have one, too; without this, only those of networks that all tokens meet.
 EXPERTS = "experts"
 SCORES = "lm_head"
 CONVOLUTION = "conv1d"
@@ -65,7 +65,7 @@ _LATENT = ("q_a_proj", "kv_a_proj_with_mqa", "o_proj")
 # What a layer has; a window is called by the field with its size.
 ATTENDING, RECURRENT, BOTH = "attention", "recurrence", "both"
 WINDOWS = SLIDING, CHUNKED = "sliding_window", "attention_chunk_size"
-# Of families whose layers have a mixer or a network, but not both.
+# Words for families whose layers have a mixer or a network, but not both.
 NETWORK_ONLY, SPARSE = "network", "experts"
 
 Switches: TypeAlias = Mapping[str, tuple[bool, tuple[str, ...]]]
@@ -73,7 +73,7 @@ Switches: TypeAlias = Mapping[str, tuple[bool, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class Family:
-    """What a family's configurations leave unsaid.
+    """Facts about a family that its configurations leave unsaid.
 
     Attributes
     ----------
@@ -334,7 +334,7 @@ BESIDE: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "recurrent_gemma": ((), ("model.final_norm",)),
 }  # fmt: skip
 
-# Of models for images and sound, what reads these, by `model_type`, where that is not usual.
+# Modules that read images and sound, by `model_type`, where they are not the usual ones.
 USUAL_TOWERS = ("model.vision_tower", "model.multi_modal_projector")
 _HEARING = ("model.vision_tower", "model.embed_vision", "model.audio_tower", "model.embed_audio")
 TOWERS: Mapping[str, tuple[str, ...]] = {

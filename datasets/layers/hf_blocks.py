@@ -43,7 +43,7 @@ ACTIVATION_FIELDS = (
     "hidden_act", "hidden_activation", "activation_function", "activation", "mlp_hidden_act",
     "hidden_activation_function", "act_fn", "ffn_act_fn",
 )  # fmt: skip
-# Of dimensions within a network.
+# Names of dimensions within a network.
 INNER = (
     "intermediate_size", "block_ff_dim", "ffn_dim", "n_inner", "ffn_hidden_size", "hidden_dim",
 )  # fmt: skip
@@ -88,7 +88,7 @@ class BlockReader:
     ) -> None:
         self.fields, self.family, self.kind, self.whole = fields, family, kind, whole
         self.notes: list[str] = []
-        # Of models whose layers all have experts, or no network, these say nothing.
+        # These say nothing where all layers have experts, or none has a network.
         fields.skip(*family.ignored, *INNER, "intermediate_size_mlp")
         self.is_nested = is_nested
         self.names = self._names()
@@ -647,7 +647,7 @@ class BlockReader:
             at, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
             "num_shared_expert", low=0, high=MOST_EXPERTS, default=self.family.shared_experts,
         )  # fmt: skip
-        # Of Gemma-4, all tokens meet a network of its own beside the experts.
+        # In Gemma-4, all tokens meet a network of their own beside the experts.
         beside = self._inner(at) if self.fields.flag("enable_moe_block") else 0
         return alone or beside or count * each
 

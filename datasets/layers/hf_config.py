@@ -386,7 +386,7 @@ class _ModelReader(BlockReader):
         size = self.stored(self.names.scores, SCORES, width, scores)
         tower = self._tower(width)
         if self.inputs:
-            # Of each layer's own input: rows of words, a matrix, and a normalisation of each.
+            # Each layer's own input has rows of words, a matrix, and a normalisation of each.
             words = self.size("vocab_size_per_layer_input", default=words)
             first += (words + width) * self.inputs + self.inputs // self.layers
         # One stream becomes several, and they one again.

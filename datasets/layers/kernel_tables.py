@@ -30,7 +30,7 @@ SYSTEMS = {
     "nvidia-a100": "a100_sxm", "nvidia-a100-40gb": "a100_sxm", "nvidia-h100": "h100_sxm",
 }  # fmt: skip
 
-# Of the scores of words, into which one product is divided at most.
+# The scores of words are divided into this many products at most.
 MOST_PARTS = 8
 
 

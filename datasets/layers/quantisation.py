@@ -32,7 +32,7 @@ from boundmark.problems.errors import InvalidInputError, quoted
 
 FULL_BITS = 16
 
-# Of a shape with one scale: for each output, or for the whole matrix.
+# These stand for one scale per output, and for one scale of the whole matrix.
 PER_OUTPUT, PER_MATRIX = 0, -1
 
 # Patterns of a list of modules; and the same times layers, each with several matrices.
@@ -46,18 +46,18 @@ SCORES = "scores"
 
 @dataclass(frozen=True)
 class Storage:
-    """How a matrix is stored.
+    """The form in which a matrix is stored.
 
     Attributes
     ----------
     bits
-        Of an element.
+        Bits of an element.
     group
         Inputs whose elements share a scale; or `PER_OUTPUT`, `PER_MATRIX`.
     rows
         Outputs that share it, too.
     scale_bits, zero_bits
-        Of a group's scale, and of its zero point.
+        Bits of a group's scale, and of its zero point.
     input_bits
         Kept for each input besides.
     """
@@ -162,7 +162,7 @@ class Quantisation:
     kept
         Modules that stay at 16 bits.
     cache_bits
-        Of a number in the cache; 0 if the configuration does not say.
+        Bits of a number in the cache; 0 if the configuration does not say.
     """
 
     method: str

@@ -185,7 +185,7 @@ def _rwkv6(one: Model, at: int) -> Mixer:
             f"{own}time_decay_w1": (width, decaying), f"{own}time_decay_w2": (decaying, width),
             "feed_forward.receptance": (width, width), f"{own}output": (width, width),
         },
-        # Of mixing, decay, bonus, and of the normalisation of heads; of the first, one before it.
+        # Mixing, decay, bonus, and the normalisation of heads; the first layer has one before it.
         12 * width + 2 * width * (at == 0),
     )  # fmt: skip
 
@@ -206,7 +206,7 @@ def _rwkv7(one: Model, at: int) -> Mixer:
             **{f"{own}{key}_lora.2": (rank, width) for key, rank in ranks.items()},
             f"{own}o_proj": (width, width),
         },
-        # Of mixing, of keys and bonus, biases of three or two ranks, and a normalisation.
+        # Mixing, keys and bonus, biases of three or two ranks, and a normalisation.
         width * (6 + 3 + len(ranks) - 1 + 2 + 1) + 2 * width * (at == 0),
     )  # fmt: skip
 

@@ -99,7 +99,7 @@ class Transformer(LayerModel):
         Blocks behind the others that predict further words in training ([DEEPSEEK24], Section
         2.2); inference does without.
     cache_bits
-        Of a number in the cache, if the model says; else 16.
+        Bits of a number in the cache, if the model says; else 16.
     context
         Tokens of an input, if the model says; 0 if not.
     has_cache

@@ -35,7 +35,7 @@ from boundmark.problems.ticks import to_nanoseconds
 # what is further apart was not measured on the same program.
 FACTOR = 2
 
-# Of bytes and operations; JSON readers keep larger integers only in part.
+# Largest number of bytes and operations; JSON readers keep larger integers only in part.
 LARGEST = 2**53
 
 SIZES = ("flops", "read_bytes", "output_bytes", "param_bytes")
@@ -50,7 +50,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Measurement:
-    """How the times of a model's operators were measured.
+    """The device and settings with which a model's operators were measured.
 
     Attributes
     ----------
@@ -59,15 +59,15 @@ class Measurement:
     device
         As it calls itself.
     driver, clocks
-        Of the device, in words; empty if nobody wrote them down.
+        Driver and clocks of the device, in words; empty if nobody wrote them down.
     dtype
         Type of the elements.
     threads
-        Of the runtime, 0 if it does not matter.
+        Threads of the runtime, 0 if it does not matter.
     repeats
         Number of measurements that a time is the median of.
     date
-        Of the measurement, ``YYYY-MM-DD``.
+        Day of the measurement, ``YYYY-MM-DD``.
     mode
         One of `MODES`.
     whole_ns
@@ -103,7 +103,7 @@ class MeasuredModel:
     Attributes
     ----------
     name
-        Of the member, e.g. ``"h100/resnet-50-b32"``.
+        Name of the member, e.g. ``"h100/resnet-50-b32"``.
     model
         What the model is called where it was measured.
     base
@@ -111,13 +111,13 @@ class MeasuredModel:
     source
         What was measured and how, as a sentence.
     names, op_types
-        Of the operators, n of each.
+        Names and types of the n operators.
     dag
         Edges from producer to consumer.
     measured_ns
         Nanoseconds of each operator by itself, shape (n,).
     flops, read_bytes, output_bytes, param_bytes
-        Of each operator, shape (n,), as in a `ComputationGraph`.
+        Integers of each operator, shape (n,), as in a `ComputationGraph`.
     untimed
         Why operators have no time, by name.
     notes

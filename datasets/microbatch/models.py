@@ -38,7 +38,7 @@ TICK_SECONDS = 1e-4
 # both of which the paper contradicts.
 TRAINED_WEIGHT_BYTES = 10
 
-# Of activations, and of weights in inference.
+# Bytes of an activation, and of a weight in inference.
 NUMBER_BYTES = 2
 
 # Samples between updates of weights ([TESSEL24], Section VI-D).
@@ -147,7 +147,7 @@ class Part:
     layers
         Their number.
     seconds, weights, kept
-        Of each layer: time on one GPU, number of weights, and bytes of the input that
+        Time of each layer on one GPU, its number of weights, and bytes of the input that
         recomputation starts from.
     """
 
@@ -506,7 +506,7 @@ class _Stage:
     layers
         Their number, with the words if these are placed like a layer.
     weights
-        Of each GPU.
+        Bytes of weights on each GPU.
     kept
         Bytes on each GPU for a micro-batch in flight on the stage.
     """

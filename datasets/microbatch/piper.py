@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Degrees:
-    """How the GPUs of a stage share work: `tensor` of them split a layer in each replica."""
+    """Degrees of parallelism in a stage: `tensor` GPUs split a layer in each replica."""
 
     tensor: int = 1
     replicas: int = 1
@@ -36,12 +36,12 @@ class Degrees:
 
 @dataclass(frozen=True)
 class LayerCosts:
-    """What each layer takes under some degrees.
+    """Times and bytes of each layer under some degrees of parallelism.
 
     Attributes
     ----------
     seconds
-        Of the stage for a micro-batch, so that replicas, which take turns, divide it.
+        Time of the stage for a micro-batch, so that replicas, which take turns, divide it.
     held, kept
         Bytes on each GPU, for good and for each micro-batch in flight.
     """

@@ -116,7 +116,7 @@ def _parsed(content: bytes) -> PipelineGraph:
                 raise InvalidInputError(
                     f"line {row}: the edge names {node!r}; expected the id of a node."
                 )
-    # Of the whole file, since errors name its nodes.
+    # The whole file is checked, since errors name its nodes.
     Dag.from_edges(len(names), [(number[u], number[w]) for _, u, w in edges], tuple(names))
     targets = {number[w] for _, _, w in edges}
     kept = [v for v in range(len(names)) if v in targets or not _is_input(names[v])]

@@ -131,7 +131,7 @@ def _graph(operators: Sequence[SheetOperator], capacity: list[int]) -> Placement
         names = [operator.name for operator in operators]
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidInputError(f"task {twice} is listed twice; expected unique ids.")
-    # Of a producer, the consumers with equal tables of times read one tensor.
+    # Consumers of a producer that have equal tables of times read one tensor.
     tensors: dict[tuple[int, tuple[Decimal, ...]], set[int]] = {}
     for at, operator in enumerate(operators):
         for consumer, table in zip(operator.consumers, operator.moves, strict=True):

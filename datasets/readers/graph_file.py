@@ -51,7 +51,7 @@ class GraphOrigin:
     configuration
         What the architecture was set to, batch size and sequence length included.
     versions
-        Of the software that wrote the graph, by name.
+        Versions of the software that wrote the graph, by name.
     parameters
         Number of the model's weights; tied ones count once.
     """

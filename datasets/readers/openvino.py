@@ -460,7 +460,7 @@ def _constants(ordered: list[Layer], edges: dict[Port, Port]) -> set[str]:
 
 
 class _Stored(NamedTuple):
-    """How a constant is stored that is quantised: its elements, and what is multiplied or added."""
+    """A quantised constant as it is stored: its elements, and factors and offsets beside them."""
 
     dtype: str
     beside: tuple[Port, ...] = ()

@@ -11,7 +11,7 @@ from boundmark.benchmarks.solving.model import named_instance
 from boundmark.problems.catalog import methods
 from boundmark.problems.method import Budget
 
-# Of one visit to a model, of which each round has one.
+# Longest visit to a model; each round has one.
 SECONDS = 3600.0
 
 

@@ -1,4 +1,4 @@
-"""What pages list of what the package declares, and how true costs are; see `page.py`.
+"""Fill pages with lists of what the package declares, and with how true costs are; see `page.py`.
 
 Data sets, graphs, devices and clusters are those of the package; how true costs are, what
 `true_costs.py`, `tuning.py` and `machine_runs.py` have measured. The columns of published

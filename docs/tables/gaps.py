@@ -1,4 +1,4 @@
-"""What pages show of the tables in `docs/tables/gaps`, which `gap_rows.py` makes; see `page.py`."""
+"""Fill pages from the tables in `docs/tables/gaps`, which `gap_rows.py` makes; see `page.py`."""
 
 import math
 import re
@@ -183,7 +183,7 @@ TOOL_HEAD = (
     "geometric mean gap", "largest",
 )  # fmt: skip
 
-# Of all partitions, those that the readme leaves out.
+# Partitions that the readme leaves out.
 LEFT_OUT = (
     "Mt-KaHyPar, repaired only",
     "Mt-KaHyPar, with our cuts",

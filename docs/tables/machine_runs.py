@@ -47,7 +47,7 @@ BASES = {"cpu": "x86-core", "cuda": "nvidia-h100"}
 # Nobody has fitted efficiencies to other machines.
 CALIBRATED = "nvidia-h100"
 
-# Of `tune`: rounds end before, where none is expected to bring anything.
+# Rounds of `tune` end before, where none is expected to bring anything.
 MOST_ROUNDS = 8
 
 

@@ -59,7 +59,7 @@ MODULES = ("papers", "tessel", "gaps", "declared_tables", "pictures")
 
 
 class Filling(NamedTuple):
-    """What is filled into a page: parts by the name in their marks, and sentences."""
+    """The contents to be filled into a page: parts by the name in their marks, and sentences."""
 
     parts: Mapping[str, str]
     sentences: Sequence[str] = ()

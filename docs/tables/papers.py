@@ -1,4 +1,4 @@
-"""What pages about five papers show of stored results, by sections of reports; see `page.py`."""
+"""Fill the pages about five papers from stored results, by sections of reports; see `page.py`."""
 
 import gzip
 import json

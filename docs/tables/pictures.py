@@ -46,7 +46,7 @@ FOLDER = DOCS / "pictures"
 # A picture is as wide as a phone's page when text of this size, in points, shows with 11 pixels.
 WIDTH, TEXT = 4.8, 11.2
 
-# Of a page that shows the picture as a file; where it is part of the page, the page's own.
+# Colours of a picture that is a file; one that is part of a page has the page's own.
 THEME = "<style>svg{color:#1c2024}@media (prefers-color-scheme:dark){svg{color:#e4e7ea}}</style>"
 
 BLUE, ORANGE, GREEN, PINK, SKY, YELLOW = COLOURS[:6]

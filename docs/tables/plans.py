@@ -42,7 +42,7 @@ TRAINING = {"goal": "training", "overlap": True, "shard_optimizer": True}
 
 
 class Published(NamedTuple):
-    """What somebody has published: model, devices, what is asked, and what they chose."""
+    """A published choice: model, devices, what was asked, and what its authors chose."""
 
     name: str
     model: str

@@ -58,7 +58,7 @@ def run(
 
 
 class _Value(NamedTuple):
-    """What an assignment is compared by: bytes that are missing, and loads, largest first."""
+    """The value by which assignments are compared: missing bytes, and loads, largest first."""
 
     missing: int
     loads: list[int]

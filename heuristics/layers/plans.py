@@ -1,4 +1,4 @@
-"""What people who plan by rules of thumb choose, of all that `boundmark plan` may choose.
+"""Choose configurations of `boundmark plan` by rules of thumb, as people do.
 
 Each rule is an order of preference; the first configuration in it in which an even cut of the
 layers fits is reported. All take no expert parallelism, as many micro-batches as stages where these

@@ -31,7 +31,7 @@ class Question:
     Attributes
     ----------
     durations, memory
-        Of each job; memory is held from its start on, and released by a negative amount.
+        Duration and memory of each job; memory is held from its start on, and released if negative.
     on_device
         The jobs on each device, which run one at a time.
     room

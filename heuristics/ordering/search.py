@@ -37,7 +37,7 @@ class Tensors(NamedTuple):
     producers
         The operators that write them, -1 for inputs of the model, in the same places.
     size, readers
-        Of each tensor; the number of readers has one more for a tensor that is kept.
+        Size of each tensor, and its number of readers, one more for a tensor that is kept.
     running, written, leaves
         Bytes that each operator needs beside the tensors in memory; the part of them that it saves
         by overwriting a tensor; and the bytes that it leaves in memory.

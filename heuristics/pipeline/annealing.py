@@ -181,7 +181,7 @@ def anneal_from(
 
 @dataclass(frozen=True)
 class _Annealer:
-    """What all rounds share."""
+    """The state that all rounds share."""
 
     instance: PipelineInstance
     graph: Graph

@@ -97,7 +97,7 @@ _COST_AND_ENDS = types.Tuple((_INT, _ROW))  # type: ignore[no-untyped-call]
 def segments_of(order: IntArray, graph: Graph) -> Segments:
     """Return the costs of the stages of an order, or of a reversed order, in time O(n + m)."""
     nodes, edges = len(order), len(graph.producers)
-    # Of each tensor's members: how many are to come, and where the first and the latest one are.
+    # For each tensor, how many members are to come, and where the first and the latest one are.
     missing = np.empty(nodes, np.int64)
     first = np.empty(nodes, np.int64)
     latest = np.full(nodes, -1, np.int64)

@@ -35,7 +35,7 @@ class Repeats:
     Attributes
     ----------
     period
-        Of each place, 0 if nothing is repeated there, shape (n,).
+        Period at each place, 0 if nothing is repeated there, shape (n,).
     """
 
     def __init__(self, graph: PlacementGraph) -> None:

@@ -1,4 +1,4 @@
-"""What `nvidia-smi` and `rocm-smi` print about a machine's devices, as a text of devices."""
+"""Turn what `nvidia-smi` and `rocm-smi` print about a machine into a text of devices."""
 
 import csv
 import json

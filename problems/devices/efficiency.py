@@ -17,7 +17,7 @@ from boundmark.problems.errors import InvalidInputError
 
 TABLES = "efficiency.toml"
 
-# Of operators whose class has no curve.
+# The curve of operators whose class has none.
 OTHER = "other"
 
 

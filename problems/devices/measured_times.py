@@ -51,7 +51,7 @@ class Times(NamedTuple):
     Attributes
     ----------
     seconds
-        Of each operation, by name.
+        Time of each operation, by name.
     base
         Name of the device whose link and memory go with them where they are a device by themselves.
     """

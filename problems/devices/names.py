@@ -1,4 +1,4 @@
-"""How people write the name of a device: ``rtx4090``, ``H100-SXM``, ``A100-80GB``."""
+"""Read the names of devices as people write them: ``rtx4090``, ``H100-SXM``, ``A100-80GB``."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -62,7 +62,7 @@ class Registry:
 
     @property
     def taken(self) -> set[str]:
-        """What no other device or cluster may be called, in the spelling of `names.squeezed`."""
+        """Names that no other device or cluster may have, in the spelling of `names.squeezed`."""
         return {*self.spellings, *map(squeezed, self.clusters)}
 
     def called(self, text: str) -> Device | Cluster | None:
@@ -323,7 +323,7 @@ def costed(item: Device | Cluster, costs: str, dtype: str, *, is_own: bool) -> D
     costs
         ``"roofline"``, ``"calibrated"`` or a file of times; empty for the usual source.
     dtype
-        Of the model's arithmetic.
+        Data type of the model's arithmetic.
     is_own
         Whether the model is a user's own: its usual costs are calibrated, if all devices were
         measured in its dtype.

@@ -53,7 +53,7 @@ from boundmark.problems.stored_instance import numbers_as_names
 
 MEMORY_PERCENT = 90
 
-# Of language models, if none are given.
+# Language models run on this device if none is given.
 USUAL_DEVICE = "H100"
 
 
@@ -62,7 +62,7 @@ class RulesParameter(ChoiceParameter):
 
     @property
     def metavar(self) -> str:
-        """What is chosen; the names are in the summary."""
+        """The placeholder for a choice; the names are in the summary."""
         return "TOOL"
 
 

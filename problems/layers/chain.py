@@ -19,7 +19,7 @@ MOST_LAYERS = 16384
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of a chain beside its costs; no part of an instance's identity.
+    """Facts about a chain beside its costs; they are no part of an instance's identity.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """What changes for layers that keep a part of themselves on the host.
+    """Times and bytes of layers that keep a part of themselves on the host.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class LayerChain:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many devices of each type there are."""
+        """The number of devices of each type."""
         return tuple(self.devices.count(kind) for kind in range(self.types))
 
     @cached_property

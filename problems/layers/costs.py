@@ -46,7 +46,7 @@ def chain_of(
     Parameters
     ----------
     memory_percent
-        Of each device's memory that layers may take.
+        Percentage of each device's memory that layers may take.
     host
         The computer whose memory layers may be in, as `with_host` returns it with the fleet.
 

@@ -47,9 +47,9 @@ class Fleet:
     kinds
         The device of each type; of groups, that of their members.
     types
-        Of each device, in the order in which they stand.
+        Type of each device, in the order in which they stand.
     names
-        Of each device.
+        Name of each device.
     links
         From a device of one type to another one of another type or the same, by pair of types.
     degrees
@@ -78,7 +78,7 @@ class Hosts:
     kinds
         The devices that there are.
     hosts
-        Of each host, the number of its kind, and how many devices it has.
+        Number of each host's kind, and how many devices it has.
     inside
         The link between two devices of a host, by kind.
     between
@@ -113,7 +113,7 @@ class Hosts:
 
 
 class _Item(NamedTuple):
-    """What is between two commas; numbers are None where none are written."""
+    """The text between two commas; numbers are None where none are written."""
 
     text: str
     number: int | None

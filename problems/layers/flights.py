@@ -1,4 +1,4 @@
-"""How many micro-batches a stage holds in flight, and with them caches or activations.
+"""Say how many micro-batches a stage holds in flight, and with them caches or activations.
 
 A pipeline of k stages is as fast as its slowest stage only if k micro-batches are in flight, and in
 inference each of them has a cache on every stage. In training, a schedule says how many forward

@@ -216,17 +216,17 @@ class LayersInstance(StoredInstance):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted when the chain was made, as sentences."""
+        """Assumptions that were made with the chain, as sentences."""
         return self.chain.origin.notes
 
     @property
     def costs(self) -> str:
-        """What the times rest on, in words; empty where nobody knows."""
+        """The source of the times, in words; empty where nobody knows."""
         return self.chain.origin.costs
 
     @property
     def splits(self) -> range:
-        """How many layers may be split."""
+        """The number of layers that may be split."""
         return range(0 if self.chain.split is None else self.chain.split.most + 1)
 
     def split_into(self, count: int) -> "LayersInstance":

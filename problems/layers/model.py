@@ -14,8 +14,8 @@ PREFILL, DECODE, TRAINING = "prefill", "decode", "training"
 AS_GIVEN = "as-given"
 PHASES = (AS_GIVEN, PREFILL, DECODE, TRAINING)
 
-# Of each parameter in training, in mixed precision with Adam ([ZERO20], Section 3.1): the parameter
-# with its gradient, and states of the optimiser.
+# Bytes in training in mixed precision with Adam ([ZERO20], Section 3.1): those of a parameter
+# with its gradient, and those of its states of the optimiser.
 PARAMETER_BYTES, OPTIMIZER_BYTES = 4, 12
 
 # A backward pass takes twice the arithmetic of a forward pass.
@@ -84,7 +84,7 @@ USUAL = Workload()
 
 
 class Operation(NamedTuple):
-    """What is launched does so many arithmetic operations, and reads and writes so many bytes.
+    """A launched kernel's arithmetic operations, and the bytes that it reads and writes.
 
     `weights` counts the bytes that are parameters.
     """

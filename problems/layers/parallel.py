@@ -44,7 +44,7 @@ GOALS = (DECODE, PREFILL, TRAINING)
 # Whether training runs layers again: as is best, not at all, or all of them.
 RECOMPUTE = {"any": [0, 1], "none": [0], "full": [1]}
 
-# Of each gradient, in which precision it is summed up.
+# Gradients are summed up in this precision.
 GRADIENT_BYTES = 4
 
 # What costs of goals without a number of sequences are for.
@@ -56,7 +56,7 @@ MOST_BATCH = 2**10
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of a model on hosts.
+    """The goal, the limits and the options of a plan.
 
     Attributes
     ----------
@@ -442,7 +442,7 @@ def _form(
         time.append([ticks(one) for one in seconds])
     sync = 0
     if wish.goal == TRAINING and not wish.overlaps:
-        # Of experts that are divided, fewer replicas have the same, and each has fewer.
+        # Fewer replicas have the same experts if these are divided, and each has fewer.
         kept = sum(layer.gradients for layer in layers)
         sync = ticks(all_reduce(GRADIENT_BYTES * kept / tensor, _replicas(hosts, data)))
     return {

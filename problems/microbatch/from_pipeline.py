@@ -13,7 +13,7 @@ from boundmark.problems.pipeline.instance import (
     stage_costs,
 )
 
-# Of the slowest forward block. Schedules are searched for in ticks, so few of them are better;
+# Ticks of the slowest forward block. Schedules are searched for in ticks, so few are better;
 # rounding up adds at most a hundredth to it.
 DEFAULT_TICKS = 100
 

@@ -76,7 +76,7 @@ class BlockLayout:
     Attributes
     ----------
     blocks
-        Of one micro-batch.
+        Blocks of one micro-batch.
     dag
         Edges from a block to those that need its result.
     devices

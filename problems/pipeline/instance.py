@@ -246,7 +246,7 @@ class PipelineInstance(StoredInstance):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted, as sentences."""
+        """Assumptions that were made, as sentences."""
         if self.graph.inference is None:
             return self.graph.notes
         return (*self.graph.notes, TWO_PHASES)

@@ -32,7 +32,7 @@ class PlacementArrays(NamedTuple):
     duration: IntArray
     # The operators in topological order, shape (n,).
     order: IntArray
-    # Of each tensor its operator, and its table in `times`, shape (T,).
+    # Each tensor's operator, and its table in `times`, shape (T,).
     producer: IntArray
     size: IntArray
     # Tensor t is read by ``readers[reader_start[t] : reader_start[t + 1]]``.
@@ -46,7 +46,7 @@ class PlacementArrays(NamedTuple):
     inputs: IntArray
     # Ticks to move a tensor, shape (S, D, D).
     times: IntArray
-    # Of operators, shape (n,), and devices, shape (D,).
+    # Memory of operators, shape (n,), and of devices, shape (D,).
     memory: IntArray
     capacity: IntArray
     # 1 if the consumers of a tensor on one device share its transfer, else 0.
@@ -100,7 +100,7 @@ _U: Any = np.uint32
 # Less than all keys.
 _NOTHING = -1
 
-# Of keys; the sign is for `_NOTHING`.
+# Keys have this many bits; the sign is for `_NOTHING`.
 _KEY_BITS = 62
 
 
@@ -247,7 +247,7 @@ def simulate(
     # it may get.
     queues = span + span * span
     first, size = np.zeros(queues + 1, np.int64), np.zeros(queues, np.int64)
-    # Of operators: how many inputs are missing, device, ticks and key. Side by side, they share a
+    # Each operator's number of missing inputs, device, ticks and key. Side by side, they share a
     # line of the cache. Lists that are written to before it is known whether they grow have a
     # place more.
     operators = np.empty((n, 4), np.int64)
@@ -274,7 +274,7 @@ def simulate(
     # Instant events that are not handled yet: operators that ended, n + transfers that arrived.
     stack = np.empty(n + count + 1, np.int64)
     depth = 0
-    # Of devices, and then of senders: current job, its end, and the other port that is busy.
+    # Current job of each device and then each sender, its end, and the other port that is busy.
     doing, ends = np.empty(2 * span, np.int64), np.full(2 * span, _NEVER, np.int64)
     other = np.empty(2 * span, np.int64)
     # -1 while busy, else 0: devices, senders and receivers.

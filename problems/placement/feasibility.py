@@ -137,9 +137,9 @@ def needed_transfers(
 
 
 class Work(NamedTuple):
-    """What a placement has to do: jobs, first the n operators and then the transfers."""
+    """The jobs of a placement: first the n operators and then the transfers."""
 
-    # Of each operator, shape (n,).
+    # Device of each operator, shape (n,).
     devices: IntArray
     # The consumers that wait for each transfer (tensor, receiver), sorted.
     moves: dict[tuple[int, int], list[int]]

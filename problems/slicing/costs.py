@@ -51,11 +51,11 @@ class Reading(NamedTuple):
     source, target
         Shapes of the tensor and of the operator's output.
     extent
-        Of the tensor in that dimension.
+        Extent of the tensor in that dimension.
     length
-        Of the output in that dimension.
+        Length of the output in that dimension.
     offset
-        Of the channels that operators read before, for concatenations.
+        Offset of the channels that operators read before, for concatenations.
     """
 
     op_type: str

@@ -35,7 +35,7 @@ class Edge(NamedTuple):
         Bytes of the smallest part: for one index of the dimension in which the consumer is sliced
         and, if the producer is sliced in another one, one index of that.
     extent
-        Of the tensor, along the dimension in which the consumer is sliced.
+        Extent of the tensor along the dimension in which the consumer is sliced.
     """
 
     producer: int

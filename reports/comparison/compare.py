@@ -213,7 +213,7 @@ def _machine(change: float | None) -> str:
     )
 
 
-# Of each verdict; JSON has all of them.
+# Findings shown for each verdict; JSON has all of them.
 MOST_SHOWN = 50
 
 # Hexadecimal digits that tell documents apart.
@@ -343,7 +343,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [*("| " + " | ".join(line) + " |" for line in lines), ""]
 
 
-# Of the findings that make a run worse.
+# Findings shown of those that make a run worse.
 MOST_WORSE = 5
 
 # What a history tells of a gate: the column that becomes larger.

@@ -103,7 +103,7 @@ def _text(value: Any) -> str | None:
 
 RUN_NAMES = ("BASE", "NEW")
 
-# Of tasks; to put rows together takes long where there are forty columns.
+# Columns of tasks; to put rows together takes long where there are forty.
 NEEDED = [
     "task_id",
     "problem",

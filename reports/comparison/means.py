@@ -16,12 +16,12 @@ from boundmark.reports.text import count, percent
 
 @dataclass(frozen=True)
 class PairedRatio:
-    """How a method's values changed in the mean.
+    """The mean change of a method's values.
 
     Attributes
     ----------
     what
-        Of what: ``"verified cost"``, ``"certified bound"`` or ``"time"``.
+        Values that are compared: ``"verified cost"``, ``"certified bound"`` or ``"time"``.
     instances
         Those behind the mean, one ratio each.
     repeats

@@ -94,7 +94,7 @@ def _values(given: dict[str, Any]) -> dict[str, Any]:
 LIMITS = ("time_limit_seconds", "memory_limit_bytes", "threads")
 KEY = ["problem", "instance_sha256", "method", "params", "seed", *LIMITS]
 
-# Of tasks that differ in parameters only, as where a default was changed in the code.
+# Key of tasks that differ in parameters only, as where a default was changed in the code.
 LIKE = [name for name in KEY if name != "params"]
 
 # By what people call a task; its instance may have changed, and its limits.
@@ -147,7 +147,7 @@ def pair_tasks(base: RecordedRun, new: RecordedRun, thresholds: Thresholds) -> P
     """
     left, right = _keyed(base.tasks), _keyed(new.tasks)
     given = values_of(left["params"])
-    # Of the same type where there are no tasks.
+    # The column has the same type where there are no tasks.
     left["params"] = pd.Series(_counterparts(left, right), left.index, left["params"].dtype)
     left["differs"] = [
         ", ".join(_differences(before, after))

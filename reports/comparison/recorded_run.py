@@ -40,7 +40,7 @@ class RecordedRun:
     Attributes
     ----------
     path
-        Of the folder or the file.
+        Path of the folder or the file.
     tasks
         One row per task, with the columns of `schema.RESULTS`; costs and bounds without documents
         are missing.

@@ -77,7 +77,7 @@ def _ratios_to_reference(table: pd.DataFrame, seconds: str, is_limited: str) -> 
     return table[seconds] / table["instance_sha256"].map(own.set_index("instance_sha256")[seconds])
 
 
-# Of the distance between layouts, what the marks of all methods take.
+# Marks of all methods take this part of the distance between layouts.
 SPREAD = 0.7
 
 

@@ -370,7 +370,7 @@ def latex_escaped(text: str) -> str:
 
 
 def _is_known(character: str) -> bool:
-    # Of other letters, those of the encoding T1.
+    # LaTeX also prints the letters of the encoding T1.
     return character.isascii() or (character.isalpha() and ord(character) < 0x180)
 
 

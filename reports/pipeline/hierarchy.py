@@ -35,7 +35,7 @@ PROGRAMS = ("bottleneck", "bottleneck-guess", "exact")
 BEST_CERTIFIED = "best certified bound of all methods"
 BEST_SOLUTION = "best solution of all methods"
 
-# Of the paper's solutions, by which its bounds are divided.
+# The method whose solutions the paper's bounds are divided by.
 GENETIC = "brkga"
 
 COLUMNS = ["dataset", "level", "kind", "instances", "delivered", "mean"]
@@ -165,7 +165,7 @@ def _cell(row: Any, value: Any) -> Cell:
     return Cell(decimal(line["mean"], 4), detail)
 
 
-# Of the curves: from this time on, and at so many times.
+# Curves begin at this time, and have this many times.
 FIRST_SECONDS, MOST_TIMES = 0.01, 60
 
 

@@ -126,7 +126,7 @@ INCHES_PER_DEVICE = 0.62
 # With more boxes than this, edges would hide the boxes.
 MOST_EDGED = 500
 
-# Of more boxes, those without a gap between them are one.
+# Boxes without a gap between them are one if there are more than this.
 MOST_BOXES = 1500
 
 # A gap of less than this part of the makespan is not seen.

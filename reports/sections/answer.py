@@ -219,7 +219,7 @@ def _gap_columns(role: str) -> tuple[PageColumn, ...]:
     )
 
 
-# Of the headline's plots, of which two stand side by side; in inches.
+# Width in inches of the headline's plots, of which two stand side by side.
 DRAWN_WIDTH = 5.4
 
 

@@ -91,7 +91,7 @@ def draw_gap_by_parameter(data: pd.DataFrame, axes: "Axes", by: str, label: str)
     axes.set(xlim=(-0.4, len(values) - 0.6), xlabel=label, ylabel="mean gap (%)")
 
 
-# Of the plasma scale, the part that stands out from white as well as from black.
+# The part of the plasma scale that stands out from white as well as from black.
 DARKEST, LIGHTEST = 0.25, 0.8
 
 

@@ -242,7 +242,7 @@ def _reason(row: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-# Of all problems of a page together, so that it stays below 3 MB.
+# Bytes for all problems of a page together, so that it stays below 3 MB.
 MOST_BYTES = 1_500_000
 
 # About what one of each takes.
@@ -251,7 +251,7 @@ TASK_BYTES, CURVE_BYTES, INSTANCE_BYTES = 320, 130, 700
 # A step of a curve is some 20 bytes.
 MOST_STEPS = 24
 
-# Of the events that curves show.
+# Curves show events of these kinds.
 KINDS = ("solution", "bound_certified")
 
 MEANING = (

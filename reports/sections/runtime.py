@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Below this, times are those of the clock and of the runner.
 SMALLEST_SECONDS = 1e-4
 
-# Of all panels together; a mark takes some 100 bytes of a page.
+# Marks of all panels together; each takes some 100 bytes of a page.
 MOST_MARKS = 1500
 
 

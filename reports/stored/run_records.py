@@ -1,4 +1,4 @@
-"""What a folder keeps of a run beside its rows: its label, how fast the machine was, and notes.
+"""Store a run's label, how fast its machine was, and notes, beside the rows of its folder.
 
 A run takes the time of a reference task that never changes now and then, and keeps it in
 `machine/` of its folder, one file per process that ran tasks, named after the hash of its content.
@@ -158,7 +158,7 @@ class Notes:
     assumptions
         What was taken for granted of a model, sentences by the model's name.
     method_sources
-        Of each method, pairs of a time (UTC, ISO 8601) and the hash of its source files from then
+        For each method, pairs of a time (UTC, ISO 8601) and the hash of its source files from then
         on, in this order.
     """
 

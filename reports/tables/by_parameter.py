@@ -230,7 +230,7 @@ def _gaps_over_time(tasks: pd.DataFrame, traces: pd.DataFrame, certified: pd.Dat
     """Return each task's mean gap over its time limit, NaN without a reference."""
     known = certified.set_index("instance_sha256")
     kinds = tasks["method_kind"].to_numpy(dtype=object)
-    # Of each kind of method, what it is measured against; exact methods report both.
+    # Heuristics are measured against bounds, and bounds against solutions; exact methods have both.
     measured = [kinds == "heuristic", kinds == "bound"]
     upper, lower = (
         tasks["instance_sha256"].map(known[name].astype("float64")).to_numpy(np.float64)

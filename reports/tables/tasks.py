@@ -136,7 +136,7 @@ def _open_names(several: list[dict[str, Any]]) -> list[str]:
     return [n for n in names if len({repr(params.get(n)) for params in several}) > 1]
 
 
-# Of geometric means of seconds.
+# Geometric means of seconds are shifted by this.
 SHIFT_SECONDS = 1.0
 
 

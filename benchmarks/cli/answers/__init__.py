@@ -1,1 +1,1 @@
-"""How the answers of each problem are shown."""
+"""Print the answers of each problem."""

@@ -33,16 +33,16 @@ BUSY = 0.5
 
 @dataclass(frozen=True)
 class Predicted:
-    """What stages are predicted to take, in the order in which data flows.
+    """Predicted times of stages, in the order in which data flows.
 
     Attributes
     ----------
     numbers
-        Of the stages, as the partition has them.
+        Numbers of the stages, as the partition has them.
     work, cost
         Ticks of each stage without transfers, and with them.
     unit
-        Of these; empty if ticks are no time.
+        Unit of these; empty if ticks are no time.
     costs
         What they rest on, in words.
     """
@@ -78,7 +78,7 @@ class Predicted:
 
     @property
     def slowest(self) -> str:
-        """What the slowest stage is predicted to take, in words."""
+        """The predicted time of the slowest stage, in words."""
         took = f"the slowest stage is predicted to take {max(self.cost):,} {self.unit}".rstrip()
         return took + (f", on {self.costs}" if self.costs else "")
 
@@ -183,7 +183,7 @@ class TorchComparison:
     runtime
         What ran them on what, in words.
     times
-        Of each stage alone: the median in nanoseconds.
+        Median time of each stage alone, in nanoseconds.
     launched
         Numbers of stages that Python launches on a GPU, since no CUDA graph takes them.
     load

@@ -21,7 +21,7 @@ from boundmark.problems.pipeline.instance import in_pipeline_order
 from boundmark.problems.placement.instance import NO_FUSION, PlacementInstance
 from boundmark.problems.placement.schedule import PlacementSchedule, segments
 
-# Of a file; larger models keep their weights beside them.
+# Largest file in bytes; larger models keep their weights beside them.
 LARGEST_MODEL = 2**30
 
 
@@ -69,7 +69,7 @@ class CutModel:
     Attributes
     ----------
     models
-        Of the stages that have operators, in the order in which data flows.
+        Models of the stages that have operators, in the order in which data flows.
     """
 
     given: GivenPartition
@@ -77,7 +77,7 @@ class CutModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted, as sentences."""
+        """Assumptions that were made, as sentences."""
         return self.given.notes
 
 
@@ -106,7 +106,7 @@ class CutPlacement:
     devices
         Name of the device of each part.
     models
-        Of the parts, in an order in which data flows.
+        Models of the parts, in an order in which data flows.
     notes
         What was taken for granted, as sentences.
     """
@@ -179,7 +179,7 @@ def _write(one: StageModel, folder: Path) -> Path:
     return path
 
 
-# Of the values that are drawn for inputs.
+# Inputs are drawn with this seed.
 SEED = 1
 
 # Relative to the largest value.

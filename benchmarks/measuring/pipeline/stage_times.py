@@ -36,7 +36,7 @@ class MeasurementSettings:
     Attributes
     ----------
     threads
-        Of each stage.
+        Threads of each stage.
     warm_up
         Inputs before the first that counts.
     repeats
@@ -68,7 +68,7 @@ class StageTimes:
     period
         Between two results of the pipeline in steady state.
     operators
-        Of each stage by name, while all stages run; empty unless it was asked for.
+        Times of each stage's operators by name, while all stages run; empty unless asked for.
     load
         How many other processes wanted a processor in the minute before.
     waited

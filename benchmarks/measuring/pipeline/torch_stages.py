@@ -173,7 +173,7 @@ class _Cutting:
     home
         Stage of each call that is part of an operator.
     arguments
-        Of each call, by place and by name; see `_current_arguments`.
+        Arguments of each call, by place and by name; see `_current_arguments`.
     parts
         By number of a stage: its calls, those that compute constants for it, and all that they
         read.

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StageObservation:
-    """What a stage took when it ran.
+    """The time of a stage that ran.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class TuningSettings:
     Attributes
     ----------
     common, of_class, of_kind, of_operator
-        Of the factor that all operators share, those of a class, those of a kind, and of each.
+        Standard deviations of the factors of all operators, of a class, of a kind, and of each.
     noise
         Least standard error of a stage's time, as a part of it.
     """

@@ -148,7 +148,7 @@ class Tuning:
 
     @property
     def gap(self) -> float:
-        """How much faster a partition may be at most, on the tuned times; as a fraction."""
+        """The fraction by which another partition may be faster at most, on the tuned times."""
         return max(0.0, max(self.best.real) / max(1, self.bound) - 1)
 
     @property

@@ -44,7 +44,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child ended.
+    """The end of a child process.
 
     Attributes
     ----------

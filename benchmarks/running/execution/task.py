@@ -93,7 +93,7 @@ class Outcome:
     status_detail
         One sentence; empty if there is nothing to say.
     exit_code, exit_signal
-        Of the task's process; both None if the supervising process died, and with it the
+        End of the task's process; both None if the supervising process died, and with it the
         measurements, which are then 0.
     stderr_tail
         End of what the task wrote to standard error and standard output.

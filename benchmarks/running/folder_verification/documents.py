@@ -69,7 +69,7 @@ class VerifiedFind:
     producer
         None for a solution that names none.
     kind
-        Of a certificate; empty for a solution.
+        Kind of a certificate; empty for a solution.
     """
 
     instance_sha256: str

@@ -41,7 +41,7 @@ SPACES = {"host": host.read, "parallel": parallel.read}
 
 SOLUTION_FIELDS = frozenset({"devices"})
 
-# Of solutions of questions.
+# Solutions of questions may have these fields.
 OPTIONAL_FIELDS = ("configuration",)
 
 

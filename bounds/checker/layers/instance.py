@@ -28,7 +28,7 @@ class NoRoom(Rejected):
 
 
 class Case(NamedTuple):
-    """How many micro-batches stages hold, from the last one on, in pipelines of so many stages."""
+    """Numbers of micro-batches that stages hold, the last one first, for some numbers of stages."""
 
     # Micro-batches that the last stage holds, the one before it, and so on; all stages before those
     # hold as many as the last of these.

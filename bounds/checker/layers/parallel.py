@@ -60,7 +60,7 @@ MOST_UNIT = 2**40
 
 
 class _Form(NamedTuple):
-    """What layers take, and sums of it over all of them."""
+    """Costs of layers, and sums of them over all layers."""
 
     fields: dict[str, Any]
     # Ticks of all layers, and of the longest one, on the devices where they are fastest.
@@ -95,7 +95,7 @@ class Split(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a replica has of hosts that are equal: how many, and how many groups of each."""
+    """A replica's share of equal hosts: how many of them, and how many groups of each."""
 
     kind: int
     hosts: int

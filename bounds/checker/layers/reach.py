@@ -24,7 +24,7 @@ from .limits import MOST_PRICE
 
 NEVER = 2**80
 
-# Of a layer that a stage may begin at, and of a state.
+# Bytes that a layer takes where a stage may begin, and a state.
 SPAN_BYTES = 120
 STATE_BYTES = 600
 

@@ -68,7 +68,7 @@ class Flow(NamedTuple):
     Attributes
     ----------
     price
-        Of a tick, in weight.
+        Weight that a tick takes.
     left
         What the weight of each node has in excess of the price of its work and of what tensors
         take from it.

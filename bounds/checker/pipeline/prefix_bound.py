@@ -36,7 +36,7 @@ def prefix_bound(graph: Instance, payload: Any) -> int:
     shares = shares_at(graph, threshold, payload["flows"])
     if shares is None:
         return threshold + 1
-    # Of other weights it is not known what a stage has at most.
+    # No limit is known for what a stage has of other weights.
     is_limited = _within(weights, shares) or _within(weights, moved)
     heaviest = TREE_SHARE_UNITS if is_limited else sum(weights)
     prefixes = _Prefixes(graph, weights, heaviest)

@@ -92,7 +92,7 @@ def _merged(
 
 
 class Stage(NamedTuple):
-    """What a stage has of one side: what a larger down-set has beyond a smaller one."""
+    """A stage's part on one side: the nodes that a larger down-set has beyond a smaller one."""
 
     # Number of the larger down-set.
     after: int
@@ -151,7 +151,7 @@ class Side:
         # The down-sets: groups, as bits, the first empty, the last with all; and the groups of the
         # other side whose tensors each reads, as bits.
         self.ideals, self.read = [0], [0]
-        # Of each down-set: the groups that may come next, and with each the larger down-set, and
+        # For each down-set, the groups that may come next, and with each the larger down-set, and
         # the producers whose tensors are read for the last time.
         self._steps: list[list[tuple[int, int, int]]] = []
         ready = [[v for v in range(size) if not self._producers[v]]]
@@ -337,7 +337,7 @@ class PairSearch:
                     self.alone.add(after, cost, first)
         for sources in (self.plain, self.reading, self.alone):
             sources.sort()
-        # Of the tower, by the down-set where they begin.
+        # The tower's stages by the down-set where they begin.
         self.stages = [TowerStages(array("q"), array("q"), array("q"))] * len(inner.ideals)
         for first in range(len(inner.ideals) - 2, -1, -1):
             stages = inner.stages_from(first, threshold)

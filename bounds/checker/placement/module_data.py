@@ -28,9 +28,9 @@ class Module(NamedTuple):
     source, target
         Operators of each arc, a tensor or an interval proven before; arcs are sorted by target.
     ticks
-        Of each arc, from each device to each other one.
+        Time of each arc, from each device to each other one.
     tensor
-        Of each arc; -1 for intervals, which occupy no port.
+        Tensor of each arc; -1 for intervals, which occupy no port.
     is_shared
         1 if the consumers of a tensor on a device share its transfer, else 0.
     waits
@@ -38,7 +38,7 @@ class Module(NamedTuple):
     is_inner
         1 for operators inside of chains, which are decided last.
     memory, capacity
-        Of each operator, and of each device.
+        Memory of each operator, and of each device.
     alike
         For each device, the first one that it can be exchanged for without any change but of
         `allowed`.
@@ -71,7 +71,7 @@ class Scratch(NamedTuple):
         Of the current branch, and the allowed devices of those that wait; `only` is the device
         where there is just one, else -1; `held` is their memory.
     head, ticks, tail, key, order
-        Of what one device or port has to do.
+        Jobs of one device or port.
     device, start
         Of the operators, and in `start` then of the transfers, of what was found.
     long, after, sender, receiver, moved

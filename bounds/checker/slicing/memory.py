@@ -6,7 +6,7 @@ from .needs import Needs
 
 
 class Room:
-    """How wide an operator's parts may be on devices, by the memory that is free while it runs.
+    """The widths that an operator's parts may have, by the memory that is free while it runs.
 
     While a device computes a part of width w, it holds the part's parameters and output, and what
     the part needs of each tensor, computed there or received. Of a tensor sliced in the same

@@ -60,7 +60,7 @@ class LeastTicks(NamedTuple):
     Attributes
     ----------
     widest
-        Of the device with the largest part.
+        Time of the device with the largest part.
     together
         Of all devices on average, for each number of devices that may compute parts; of the one
         that receives most; and of all but the one that holds most of the only input.

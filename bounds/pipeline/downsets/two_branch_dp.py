@@ -171,7 +171,7 @@ class Tables(NamedTuple):
     after: IntArray
     cost: IntArray
     sent: IntArray
-    # Of each down-set of the tower: the least sum of costs of stages with all that is outside.
+    # For each down-set of the tower, the least sum of costs of stages with all that is outside.
     inner_rest: IntArray
     # The same beside the tower, in ascending order.
     rest: IntArray

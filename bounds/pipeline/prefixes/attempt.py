@@ -74,7 +74,7 @@ class Context:
 class Effort:
     """Steps to check a proof, and its size."""
 
-    # Of the check, as the checker counts them, at most.
+    # Largest number of steps of the check, as the checker counts.
     steps: int = 0
     # Integers in the certificate.
     values: int = 0

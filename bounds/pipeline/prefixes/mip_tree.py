@@ -47,7 +47,7 @@ def run(
     best = Best.before(instance, progress)
     table.report(instance, "mip-tree", best, budget)
     if not best.is_proven:
-        # Of a large graph, the closure takes part of a second.
+        # The closure of a large graph takes part of a second.
         with suppress(OutOfTimeError):
             Tree(instance, table, budget, best).raise_bound()
 

@@ -45,7 +45,7 @@ class Round(NamedTuple):
 
     # In each step.
     branchings: int
-    # Of a step.
+    # Stages of a step.
     stages: int
     # How close the refuted threshold is to come to the least one that stands, as a part of it.
     precision: float
@@ -90,7 +90,7 @@ def run(instance: PipelineInstance, budget: Budget, seed: int, progress: Progres
     work.run_mean_work(instance, budget, seed, best)
     minimum_cuts.run_node_cut(instance, budget, seed, best)
     start_from_quick_partition(instance, seed, budget, best)
-    # Of a large graph, the context takes part of a second.
+    # The context of a large graph takes part of a second.
     with suppress(OutOfTimeError):
         context = Context.of(instance, budget)
         ThresholdSearch(context, best).run()

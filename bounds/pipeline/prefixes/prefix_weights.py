@@ -31,7 +31,7 @@ class Weights:
     def moved(cls, graph: PipelineGraph, threshold: int) -> "Weights":
         """Return work in parts of a threshold, some of it moved to the consumers."""
         dag = graph.dag
-        # Of a tensor's transfer, how much is moved along it if its producer has as much.
+        # Part of a tensor's transfer that is moved along it if its producer has as much.
         part = 0.3
         weights = scaled(graph.work, threshold).tolist()
         most = (scaled(graph.transfer, threshold) * part).astype(np.int64).tolist()

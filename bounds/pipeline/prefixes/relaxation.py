@@ -56,7 +56,7 @@ def refuse_more_than(largest: int, instance: PipelineInstance) -> None:
 class PrefixWeights:
     """The weight of superblocks 0 to b together, for each b but the last."""
 
-    # Of each node, in units of 1 / SHARE_UNITS, shape (n,).
+    # Weight of each node, in units of 1 / SHARE_UNITS, shape (n,).
     weights: IntArray
     # at_least, at_most: Bounds in the same unit, shape (K - 1,).
     at_least: IntArray

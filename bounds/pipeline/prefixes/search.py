@@ -60,7 +60,7 @@ class Point:
     # Values of y(v, b), those that windows fix included, shape (n, K); None without a solution, and
     # once the part is branched on.
     y: FloatArray | None
-    # Of the rows: of a minimum, or of a proof that there is no solution.
+    # One per row, of a minimum, or of a proof that there is no solution.
     multipliers: FloatArray
     # To start the solutions of its two parts from.
     basis: Any
@@ -203,7 +203,7 @@ class Leaf:
     # Node and superblock.
     branching: tuple[int, int] | None = None
     children: "tuple[Leaf, Leaf] | None" = None
-    # Of an earlier program.
+    # The multipliers of an earlier program.
     multipliers: Multipliers | None = None
 
 

@@ -43,11 +43,11 @@ class Rule(NamedTuple):
     before, after
         What each node depends on, and what depends on it, at any distance; rows of bits.
     sources, targets
-        Of edges, in the order of sources; node u's are from ``out_start[u]``.
+        Ends of edges, in the order of sources; node u's are from ``out_start[u]``.
     in_start, in_edges
         Node v's in-edges: ``in_edges[in_start[v] : in_start[v + 1]]``.
     work, load, transfer, weights
-        Of nodes.
+        Integers of each node.
     around
         Transfer of the tensors at each node.
     arc_start, head, reverse
@@ -122,17 +122,17 @@ class Space(NamedTuple):
     Attributes
     ----------
     level
-        Of vertices, the number of arcs from where paths begin; -1 if they do not get there.
+        Number of arcs to each vertex from where paths begin; -1 if they do not get there.
     queue
         Vertices in the order in which they are reached.
     current
-        Of vertices, the first arc that may still be on a path.
+        First arc of each vertex that may still be on a path.
     path
         Arcs of the present path.
     starts
         Nodes where paths begin, or end.
     known
-        Of vertices, 1 or -1 if paths from (1) or to (-1) nodes avoid them, 0 if none do.
+        For each vertex, 1 or -1 if paths from (1) or to (-1) nodes avoid it, 0 if none do.
     """
 
     level: IntArray

@@ -311,7 +311,7 @@ class _Rise:
 
 @dataclass(eq=False)
 class _Pace:
-    """How the time that trees take grows with the threshold.
+    """An estimate of the time that trees take, as it grows with the threshold.
 
     It grows with a power of one over the threshold's distance from where weights have nothing in
     excess: on random graphs, with the third, about.
@@ -319,7 +319,7 @@ class _Pace:
     Attributes
     ----------
     excess, seconds
-        Of the last tree that refuted something: the distance, in ticks, and its time.
+        Distance, in ticks, and time of the last tree that refuted something.
     power
         The power, as far as known.
     longest

@@ -60,7 +60,7 @@ class HeavySets:
     Attributes
     ----------
     weights
-        Of nodes, shape (n,).
+        Weights of nodes, shape (n,).
     least
         What they weigh at least.
     limit
@@ -135,7 +135,7 @@ class Tree:
 
 @dataclass(eq=False)
 class Ends:
-    """What the first and the last stage weigh at most.
+    """The largest weights that the first and the last stage may have.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ class Attempt:
     found
         Sets that were not known, and are heavier than the proof allows.
     steps
-        Of trees and the search through all sets, as the checker counts them; if the search was not
+        Steps of trees and the search through all sets, as the checker counts; if the search was not
         ended, about.
     """
 
@@ -115,7 +115,7 @@ class Task:
     Attributes
     ----------
     weights
-        Of nodes, shape (n,).
+        Weights of nodes, shape (n,).
     front
         The most that a set may weigh, by units of its cost, shape (limit // unit + 1,).
     """

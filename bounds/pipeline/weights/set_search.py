@@ -31,7 +31,7 @@ class Rule(NamedTuple):
     Attributes
     ----------
     weights
-        Of nodes, shape (n,).
+        Weights of nodes, shape (n,).
     front, least, short
         By units of cost: the most that a set may weigh; the least of that from there on; and the
         least of that less the price of the largest cost.
@@ -62,7 +62,7 @@ class Stack(NamedTuple):
     open
         Neighbours of the nodes inside that are not decided.
     work, load, weight
-        Of the nodes inside.
+        Sums over the nodes inside.
     cut
         Transfer of the tensors that are held and missed.
     excess

@@ -32,7 +32,7 @@ class Weighing:
     Attributes
     ----------
     weights
-        Of nodes, in parts of the heaviest packing known, shape (n,).
+        Weights of nodes, in parts of the heaviest packing known, shape (n,).
     lower
         How many stages they call for: their sum if that is the same for all stages; otherwise 2,
         for the first and the last stage, and their sum less what these two weigh at most.
@@ -54,7 +54,7 @@ class Found:
     threshold
         About the largest threshold that they refute.
     weights
-        Of nodes, shape (n,).
+        Weights of nodes, shape (n,).
     sets
         Sets of nodes that are heavy under them, as bits, heaviest first: a stage's nodes, connected
         or not.
@@ -67,7 +67,7 @@ class Found:
 
 @dataclass(eq=False)
 class SharedWeights:
-    """What methods on one instance have found; each reads it when it begins.
+    """Weights that methods found on one instance; each method reads them when it begins.
 
     Both methods solve about the same linear program, for a quarter of their time. A method that
     finds the weights of another begins near the threshold that those are for, and with sets that

@@ -65,12 +65,12 @@ def best_chain(
     limit = sorted(beside)[min(len(order), MOST_CANDIDATES) - 1]
     chosen = [v for v, count in zip(order, beside, strict=True) if count <= limit]
     chosen = chosen[:: -(-len(chosen) // MOST_CANDIDATES)]
-    # Of all that each operator waits for: how many, and their work.
+    # Number and work of the operators that each operator waits for.
     count, weight = [found.bit_count() for found in before], [0] * graph.nodes
     for v in chosen:
         weight[v] = _weight(before[v], planes)
     everything = (1 << graph.nodes) - 1
-    # Of each operator, the best chain that ends there: value, smoothness, work, operator before.
+    # The best chain that ends at each operator: value, smoothness, work, operator before.
     best: dict[int, tuple[float, int, int, int]] = {}
     for at, v in enumerate([*chosen, OUTSIDE]):
         ahead = everything if v == OUTSIDE else before[v]

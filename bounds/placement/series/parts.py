@@ -26,7 +26,7 @@ class ModuleSchedule:
 
     # Until its last operator starts.
     ticks: int
-    # Of its operators, the ends among them.
+    # Devices of its operators, the ends among them.
     devices: tuple[int, ...]
     starts: tuple[int, ...]
     # Arc, device of the receiver and start of each transfer.
@@ -58,7 +58,7 @@ class Known:
     least: dict[Pair, int]
     # What paths prove of them.
     by_paths: dict[Pair, int]
-    # Of what is proven beyond that.
+    # Proofs of what is known beyond that.
     proofs: dict[Pair, Proof] = field(default_factory=dict)
     # The shortest schedules found, of the first pair of devices of those that are alike.
     best: dict[Pair, ModuleSchedule] = field(default_factory=dict)

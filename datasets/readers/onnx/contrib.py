@@ -69,7 +69,7 @@ _IN_ONNX = frozenset({"CausalConvWithState", "LinearAttention", "SimplifiedLayer
 
 @dataclass(frozen=True)
 class Definition:
-    """What is known of an operator.
+    """The types and the arithmetic of an operator.
 
     Attributes
     ----------

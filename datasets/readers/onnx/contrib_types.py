@@ -42,7 +42,7 @@ class AttentionSizes:
     heads, kept
         Heads of the queries, and of the keys and values.
     width, depth
-        Of a head of the queries and keys, and of the values.
+        Elements of a head of the queries and keys, and of the values.
     new, past
         Keys of a sequence that are computed, and that a cache has.
     """
@@ -122,7 +122,7 @@ def multi_head(inputs: Inputs, attributes: Attributes) -> AttentionSizes:
     """
     query, key, value = given(inputs, 0), optional(inputs, 1), optional(inputs, 2)
     heads = attributes["num_heads"]
-    # Of all that is packed, each is as wide as a query.
+    # Packed queries, keys and values are as wide as one another.
     width = query[-1] if len(query) == 5 else query[-1] // heads // (3 if key is None else 1)
     depth = width
     if value is not None:

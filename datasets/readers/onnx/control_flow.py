@@ -64,7 +64,7 @@ def lift_weights(graph: GraphProto) -> None:
             _lift(body, graph, taken)
 
 
-# Of the tensors outside a model.
+# No types are known of tensors outside a model.
 NO_TYPES: Mapping[str, KnownType] = MappingProxyType({})
 
 # From here on, a trip count says that only the condition ends the loop: exporters write the largest
@@ -74,7 +74,7 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True)
 class BodyCost:
-    """What a node of control flow computes, or one of its bodies.
+    """The arithmetic of a node of control flow, or of one of its bodies.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def has_open_trips(graph: GraphProto) -> bool:
 def body_cost(node: NodeProto, known: KnownTensors, versions: Versions) -> BodyCost:
     """Return the operations of a node of control flow."""
     found = [_graph_cost(body, known, versions) for body in bodies(node)]
-    # Of all branches, since which one is dearer hangs on them.
+    # Assumptions of all branches count, since which one is dearer depends on them.
     inside = dict.fromkeys(one.assumptions for one in found if one.assumptions)
     arithmetic: Counter[str] = Counter()
     if node.op_type == "If":
@@ -222,7 +222,7 @@ def _graph_cost(body: GraphProto, outer: KnownTensors, versions: Versions) -> Bo
             inside[f"inside, {node.op_type} {cost.assumptions}"] = None
             continue
         if is_dequantisation(node) and known.constants.keys() >= set(filter(None, node.input)):
-            # Of weights, which whoever reads them does.
+            # Weights are dequantised by whoever reads them.
             continue
         count = _node_flops(node, known, versions)
         if count is None:

@@ -371,7 +371,7 @@ def _inferred_types(
     return dict(typed(values))
 
 
-# Of custom operators.
+# The assumption about custom operators.
 _AS_FIRST = (
     "sizes of whose outputs are unknown and taken to be those of the first input (store their "
     "shapes in the model as value_info)"
@@ -442,11 +442,11 @@ class InliningLimits:
     Attributes
     ----------
     nodes
-        In the whole model, and in any one function.
+        Nodes of the whole model, and of any one function.
     mebibytes
-        Of the same.
+        Size of these.
     depth
-        Of functions that call one another.
+        Largest depth of functions that call one another.
     """
 
     nodes: int = 2**20

@@ -32,7 +32,7 @@ from boundmark.problems.computation_graph import Shape
 
 AS_LARGE = "sizes of whose outputs depend on data and are taken as large as they can be"
 
-# Of versions 1 to 6 of the operator set; the second input of sums is broadcast to the first.
+# In versions 1 to 6 of the operator set, the second input of sums is broadcast to the first.
 _FORMER_ELEMENTWISE = frozenset(
     {"Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "Div", "Dropout", "Elu", "Exp"}
     | {"Floor", "HardSigmoid", "InstanceNormalization", "LeakyRelu", "Log", "Max", "Mean", "Min"}

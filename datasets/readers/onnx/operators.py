@@ -22,7 +22,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 from boundmark.problems.computation_graph import ELEMENT_BITS, AttributeValue, Shape, Tensor
 from boundmark.problems.errors import InvalidInputError, quoted
 
-# Of integers that operators are set to, such as axes; longer lists are data.
+# Operators are set to this many integers, such as axes, at most; longer lists are data.
 MOST_VALUES = 64
 
 # Shape and element type.
@@ -161,7 +161,7 @@ def typed(values: Iterable[ValueInfoProto]) -> Iterable[tuple[str, KnownType]]:
             yield value.name, (tuple(d.dim_value for d in kind.shape.dim), kind.elem_type)
 
 
-# Of one dimension, as ONNX stores it.
+# Largest size of one dimension that ONNX can store.
 LARGEST_EXTENT = 2**63 - 1
 
 
@@ -230,9 +230,9 @@ class Signature:
     Attributes
     ----------
     version
-        Of the operator set; 0 if the model imports none that has the operator.
+        Version of the operator set; 0 if the model imports none that has the operator.
     defaults
-        Of the attributes that have one.
+        Defaults of the attributes that have one.
     inputs
         The names of the inputs by position.
     """

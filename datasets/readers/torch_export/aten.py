@@ -164,7 +164,7 @@ def _no_attributes(
 
 @dataclass(frozen=True)
 class AtenRule:
-    """How an ATen operator becomes an operator of a graph.
+    """A rule that makes an operator of a graph from an ATen operator.
 
     Attributes
     ----------
@@ -369,7 +369,7 @@ _MOVED: Mapping[str, str] = {
     "vsplit": "Split",
 }  # fmt: skip
 
-# Of their second argument, only the shape or the type counts.
+# Only the shape or the type of their second argument counts.
 _LIKE: Mapping[str, str] = {
     "expand_as": "Expand", "reshape_as": "Reshape", "type_as": "Cast", "view_as": "Reshape",
 }  # fmt: skip

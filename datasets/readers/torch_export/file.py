@@ -146,7 +146,7 @@ def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, largest: int) -> 
     return content
 
 
-# Of the schema, in its first number; every file of torch 2.9 to 2.13 has it.
+# First number of the schema's version; every file of torch 2.9 to 2.13 has it.
 SCHEMA = 8
 
 # More dimensions than torch's tensors have.

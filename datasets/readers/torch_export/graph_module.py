@@ -310,7 +310,7 @@ def _body_flops(
     """Return a body's operations, its number of unknown operators, and the type of most work."""
     graph = body.meta.get("graph")
     if graph is None:
-        # Of a program in memory: bodies are modules of the one that calls them.
+        # Bodies of a program in memory are modules of the one that calls them.
         graph = operator.attrgetter(body.target)(body.graph.owning_module).graph
     recorded, inside = _Recorded(), _Names("", names.depth + 1)
     values: dict[Any, Value] = {}
@@ -408,7 +408,7 @@ def _results(recorded: _Recorded, name: str, result: Any) -> tuple[Value, list[i
     if isinstance(result, RecordedTensor):
         number = recorded.add(name, result)
         return number, [number]
-    # Of several, some may be left out.
+    # A call that yields several tensors may leave some out.
     several = tuple(
         recorded.add(f"{name}:{at}" if at else name, one)
         if isinstance(one, RecordedTensor)
@@ -486,7 +486,7 @@ class _Names:
 
     def __init__(self, prefix: str, depth: int = 0) -> None:
         self.prefix = prefix
-        # Of control flow around the operators.
+        # Depth of control flow around the operators.
         self.depth = depth
         self.taken: Counter[str] = Counter()
 

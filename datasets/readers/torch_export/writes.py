@@ -48,7 +48,7 @@ class _Target:
 
     @property
     def namespace(self) -> str:
-        """What stands before the first dot, as torch's own targets have it."""
+        """The part before the first dot, as torch's own targets have it."""
         return self.text.partition(".")[0]
 
 
@@ -76,7 +76,7 @@ def item_of(node: StoredNode, name: str, place: int, kind: StoredTensor | None) 
 
 @dataclass(frozen=True)
 class ShownPart:
-    """How a view came about.
+    """The operator and the tensor that a view came from.
 
     Attributes
     ----------

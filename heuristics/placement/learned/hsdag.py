@@ -46,7 +46,7 @@ class HsdagSettings:
     steps: int
     # Updates with each of these batches ("K_epochs").
     updates: int
-    # Of Adam.
+    # Learning rate of Adam.
     learning_rate: float
     # Size of embeddings ("hidden_channel").
     hidden: int
@@ -141,7 +141,7 @@ def _grouped(nodes: int, edges: IntArray, scores: Scores, kept: IntArray) -> Par
     ends = edges[used].reshape(-1, 2)
     graph = csr_array((np.ones(len(used)), (ends[:, 0], ends[:, 1])), shape=(nodes, nodes))
     count, label = connected_components(graph, directed=False)
-    # Of a group without edges, below all scores.
+    # A group without edges has this score, below all others.
     highest = np.full(count, -1.0)
     np.maximum.at(highest, label[ends[:, 0]], scores[used])
     rank = np.empty(count, dtype=np.int64)

@@ -70,7 +70,7 @@ class Buffer(NamedTuple):
     chosen: Array
     # 1 for groups, 0 behind the last one, shape (x, P).
     is_group: Array
-    # Of the logarithm of each step's probability, shape (x,).
+    # Weight of the logarithm of each step's probability, shape (x,).
     weight: Array
 
 

@@ -83,7 +83,7 @@ class Turns(NamedTuple):
     is_done: Array
     # The device that it goes to, shape (T,).
     chosen: Array
-    # Of the logarithm of the choice's probability, shape (T,).
+    # Weight of the logarithm of the choice's probability, shape (T,).
     weight: Array
 
 

@@ -66,7 +66,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Tool:
-    """What a tool calls a split of layers, and which splits it can have.
+    """The form in which a tool takes a split of layers, and the splits that it can have.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ class Launch:
 
     @cached_property
     def counts(self) -> list[int]:
-        """How many layers each part has."""
+        """The number of layers of each part."""
         return [stage.end - stage.first for stage in self.solution.stages]
 
     @cached_property
@@ -104,12 +104,12 @@ class Launch:
 
     @property
     def outer(self) -> tuple[int, int]:
-        """How many layers are before and behind the repeated ones."""
+        """The numbers of layers before and behind the repeated ones."""
         return self.instance.chain.outer
 
     @property
     def repeated(self) -> int:
-        """How many repeated layers there are."""
+        """The number of repeated layers."""
         return self.instance.chain.layers - sum(self.outer)
 
     def degree(self, title: str) -> int:
@@ -132,7 +132,7 @@ class Launch:
 
     @cached_property
     def nodes(self) -> list[tuple[int, range, list[int]]]:
-        """Of each host in turn, its number, its devices, and those that have ranks, in order."""
+        """Each host's number, its devices, and those that have ranks, in order."""
         groups = members(self.instance.chain)
         ranks = self.ranks or [one for device in self.devices for one in groups[device]]
         hosts = read_hosts(self.hosts, None if self.ranks else groups[-1].stop)
