@@ -16,7 +16,7 @@ LAYER_LOAD = Method(
     name="layer-load",
     problem="layers",
     kind="bound",
-    summary="What layers need of the time of all devices, for the bottleneck with virtual stages.",
+    summary="Time that layers need of all devices, for the bottleneck with virtual stages.",
     run=Deferred("boundmark.bounds.layers.layer_load:run"),
 )
 
@@ -24,7 +24,7 @@ LAYER_CHOICES = Method(
     name="layer-choices",
     problem="layers",
     kind="exact",
-    summary="How many layers are on the host, or which parallelism: layer-reach for each choice.",
+    summary="layer-reach for each number of layers on the host, or each parallelism of `plan`.",
     run=Deferred("boundmark.bounds.layers.layer_choices:run"),
     params={"steps": 0},
 )

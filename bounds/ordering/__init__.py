@@ -6,7 +6,7 @@ OPERATOR_MEMORY = Method(
     name="operator-memory",
     problem="ordering",
     kind="bound",
-    summary="What each operator needs in memory while it runs, whatever the order.",
+    summary="The memory that the largest operator needs while it runs, whatever the order.",
     run=Deferred("boundmark.bounds.ordering.operator_memory:run"),
 )
 

@@ -88,7 +88,7 @@ def load(member: str) -> Question:
 DATASET = Dataset(
     name="plans",
     source=Question,
-    summary="Which parallelism: language models on the devices on which people run them.",
+    summary="Questions for `plan`: language models, on the devices on which people run them.",
     members=lambda: tuple(ASKED),
     load=load,
 )

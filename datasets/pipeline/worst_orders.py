@@ -66,8 +66,8 @@ DATASET = Dataset(
     name="worst-orders",
     source=PipelineGraph,
     summary=(
-        "Graphs in an order of which every segmentation is up to K times as long as the optimum "
-        "of K stages ([MTPP24], Lemma B.2 and Remark B.3)."
+        "Graphs in an order whose best segmentation costs up to K times the optimum of K stages "
+        "([MTPP24], Lemma B.2 and Remark B.3)."
     ),
     members=members,
     load=load,

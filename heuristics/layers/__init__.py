@@ -45,7 +45,7 @@ METHODS: tuple[Method, ...] = (
     _default("llama-cpp-memory", "Layers in proportion to free memory.", "llama_cpp"),
     _default(
         "llama-cpp-fit",
-        "What llama.cpp's --fit puts on devices and the host.",
+        "Layers on devices and the host as llama.cpp's --fit puts them.",
         "fit",
         "llama_cpp_host",
     ),
@@ -91,19 +91,19 @@ METHODS: tuple[Method, ...] = (
     ),
     _default(
         "plan-vllm",
-        "Of questions of `plan`: tensor parallelism over a host, stages across hosts.",
+        "For `plan`: tensor parallelism over a host, stages across hosts.",
         "tensor_then_stages",
         "plans",
     ),
     _default(
         "plan-megatron",
-        "Of questions of `plan`: tensor parallelism over a host, then as many replicas as fit.",
+        "For `plan`: tensor parallelism over a host, then as many replicas as fit.",
         "tensor_then_replicas",
         "plans",
     ),
     _default(
         "plan-replicas",
-        "Of questions of `plan`: as many replicas as fit, then tensor parallelism.",
+        "For `plan`: as many replicas as fit, then tensor parallelism.",
         "replicas_then_tensor",
         "plans",
     ),
