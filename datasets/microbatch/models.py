@@ -218,6 +218,11 @@ def transfer_ticks(member: str) -> int:
     return _ticks(_costs(match).parts[0].kept / _bandwidth(int(match["gpus"])))
 
 
+def costs_of(member: str) -> Costs:
+    """Return the costs of the model, GPUs, mode and samples that a name says, in any shape."""
+    return _costs(_matched(member))
+
+
 def _matched(member: str) -> re.Match[str]:
     match = NAME.fullmatch(member)
     if match is None:

@@ -1,14 +1,22 @@
 """Fill the page about Tessel; `save` keeps the rows of results folders that it shows.
 
-`tessel.csv` has the tasks of `paper-tessel`. `tessel_training.csv` has a row for each schedule of
-Figures 13, 14, 16 and 17 of [TESSEL24] and each number of samples in a micro-batch, simulated from
-stored schedules: seconds of 128 samples with transfers, of the busiest device, and with blocking
-transfers. Rows that were made again are replaced.
+`tessel.csv` has the tasks of `paper-tessel`. `tessel_phases.csv` has the searches of Figure 10 of
+[TESSEL24], and `tessel_training.csv` a row for each schedule of its Figures 13, 14, 16 and 17 and
+each number of samples in a micro-batch, simulated from stored schedules: seconds of 128 samples
+with transfers, of the busiest device, and with blocking transfers. Rows that were made again are
+replaced.
 """
 
 import json
+import sys
+from collections import Counter, deque
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,8 +24,13 @@ import page
 import pandas as pd
 from page import TABLES, Filling, markdown, results_in, runs_of, word
 
+from boundmark.benchmarks.running.environment import describe_environment
 from boundmark.datasets.microbatch import models, shapes
-from boundmark.problems.microbatch import Schedule
+from boundmark.heuristics.microbatch.repetend import longest_path
+from boundmark.heuristics.microbatch.tessel import search
+from boundmark.heuristics.microbatch.time_optimal import OutOfTimeError, Question, finder
+from boundmark.problems.method import Budget
+from boundmark.problems.microbatch import MicrobatchInstance, Schedule
 from boundmark.problems.microbatch.runtime import program_of, simulate
 from boundmark.problems.microbatch.schedule import earliest_starts, steady_bubble_rate
 from boundmark.reports.stored.store import ResultStore, read_parsed
@@ -32,6 +45,11 @@ SCHEDULES = {
 }  # fmt: skip
 
 KEY = ["model", "gpus", "schedule", "samples"]
+
+# Longest time of a search of Figure 10, and memory of each device.
+PHASES_SECONDS, PHASES_MEMORY = 10, 16
+PHASES = ("repetend", "warm_up", "cool_down", "whole")
+PHASES_FILE = TABLES / "tessel_phases.csv"
 
 
 def simulated(folder: Path) -> pd.DataFrame:
@@ -225,6 +243,89 @@ def figure_9() -> tuple[dict[str, str], list[str]]:
     ]
 
 
+def search_phases() -> None:
+    """Search with and without lazy completion, and store the seconds of each phase (Figure 10).
+
+    To be run on a machine that does nothing else. Numbers are medians of three searches, or of one
+    that takes all its time.
+    """
+    made = describe_environment()
+    if made["dirty"] or not made["commit"]:
+        sys.exit("This code is not committed; commit it, and search again.")
+    found = []
+    # The first search of a process also loads Z3.
+    for number, shape in enumerate((SHAPES[0], *SHAPES)):
+        sample = MicrobatchInstance.of(shapes.load(f"{shape}-4-train"), memory=PHASES_MEMORY)
+        for lazy in (True, False):
+            times: list[Counter[str]] = []
+            while len(times) < 3 and not any(one["whole"] >= PHASES_SECONDS for one in times):
+                times.append(_seconds_by_phase(sample, lazy, seed=len(times) + 1))
+            medians = [median(one[name] for one in times) for name in PHASES]
+            if number:
+                found.append((shape, lazy, len(times), *medians))
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    table = pd.DataFrame(found, columns=["shape", "lazy", "searches", *PHASES])
+    table = table.assign(commit=made["commit"][:10], date=date)
+    table.round(6).to_csv(PHASES_FILE, index=False)
+
+
+def _seconds_by_phase(sample: MicrobatchInstance, lazy: bool, seed: int) -> Counter[str]:
+    """Return the seconds that one search takes for each phase, and in all.
+
+    Z3 is asked for warm-ups, which begin with all memory of the devices, and for cool-downs, which
+    begin with less. The time without Z3 is that of the search for repetends.
+    """
+    budget, seconds = Budget(PHASES_SECONDS), Counter[str]()
+    ask, begin = finder(budget, seed, "pairs"), perf_counter()
+
+    def find(question: Question) -> list[int] | None:
+        phase = "warm_up" if question.room == tuple(sample.capacity) else "cool_down"
+        since = perf_counter()
+        try:
+            return ask(question)
+        finally:
+            seconds[phase] += perf_counter() - since
+
+    sizes = range(1, longest_path(sample.layout.dag) + 1)
+    with suppress(OutOfTimeError):
+        deque(search(sample, sizes, budget, find, lazy=lazy), maxlen=0)
+    seconds["whole"] = perf_counter() - begin
+    seconds["repetend"] = seconds["whole"] - seconds["warm_up"] - seconds["cool_down"]
+    return seconds
+
+
+def figure_10() -> tuple[str, list[str]]:
+    """Return seconds by phase, with and without lazy completion, and what ran."""
+    rows, lines = pd.read_csv(PHASES_FILE, dtype={"commit": str}), []
+    for shape, own in rows.groupby("shape", sort=False):
+        lazily = own.loc[own["lazy"], "whole"].item()
+        for row in own.to_dict("records"):
+            whole, is_lazy = row["whole"], row["lazy"]
+            is_limited = whole >= PHASES_SECONDS
+            lines.append(
+                [
+                    shape.upper(), "lazily" if is_lazy else "each time",
+                    *(f"{row[name]:.3f} ({100 * row[name] / whole:.0f} %)" for name in PHASES[:3]),
+                    f"{'> ' if is_limited else ''}{whole:.3f}",
+                    "–" if is_lazy or is_limited else f"{whole / lazily:.1f}",
+                ]
+            )  # fmt: skip
+    head = [
+        "shape", "completed", "repetend (s)", "warm-up (s)", "cool-down (s)", "whole (s)",
+        "over lazily",
+    ]  # fmt: skip
+    lazy, each = (own.set_index("shape") for _, own in rows.groupby("lazy", sort=False))
+    shares = [100 * lazy[name] / lazy["whole"] for name in PHASES[:2]]
+    ended = each["whole"] < PHASES_SECONDS
+    over = (each["whole"] / lazy["whole"])[ended]
+    return markdown(head, lines, 2), [
+        f"take {shares[0].min():.1f} to {shares[0].max():.0f} % of the time of lazy searches, and "
+        f"warm-ups {_range(shares[1], 0)} %",
+        f"each time takes {_range(over, 1)} times as long",
+        f"one that the limit ends; {rows['date'].max()}, commit {rows['commit'].max()})",
+    ]
+
+
 def periods() -> pd.DataFrame:
     """Return periods on 4, 8 and 16 devices, each with little and with twice that memory."""
     found = []
@@ -323,11 +424,15 @@ def figure_17() -> str:
     return markdown(["layout", "blocking", "non-blocking", "times as fast"], lines)
 
 
+# Numbers of samples in a micro-batch of Figure 15.
+SAMPLES = (1, 4, 16, 64)
+
+
 def inference() -> pd.DataFrame:
     """Return milliseconds of one micro-batch alone, and samples a second, of Flava's layouts."""
     rows = solved("models", "instance", "method")
     found = []
-    for samples in (1, 4, 16, 64):
+    for samples in SAMPLES:
         for shape in ("k", "v", "tp"):
             name = f"flava-{shape}-4-infer{f'-s{samples}' if samples > 1 else ''}"
             layout = models.load(name)
@@ -353,15 +458,78 @@ def figure_15(found: pd.DataFrame) -> str:
     return markdown(["samples", *head], lines)
 
 
+@dataclass(frozen=True)
+class OtherCosts(models.Costs):
+    """Costs under other assumptions about layers that GPUs share.
+
+    Attributes
+    ----------
+    speed
+        Speed of a kernel on a GPU's part of the work, over that of a kernel on all of the work.
+    link
+        Bandwidth between GPUs, over that of the data sheet.
+    """
+
+    speed: float = 1.0
+    link: float = 1.0
+
+    def shared_seconds(self, part: models.Part, gpus: int) -> float:
+        """Return the time of a layer whose products GPUs share, with two exchanges."""
+        products = part.seconds / gpus
+        exchanges = super().shared_seconds(part, gpus) - products
+        return products / self.speed + exchanges / self.link
+
+
+# Whether texts are as long as images, and what `OtherCosts` assume.
+ASSUMPTIONS: dict[str, tuple[bool, dict[str, float]]] = {
+    "as in the table above": (False, {}),
+    "a quarter of the bandwidth between GPUs": (False, {"link": 0.25}),
+    "kernels of shared layers at 0.8 of the speed": (False, {"speed": 0.8}),
+    "texts as long as images": (True, {}),
+    "texts as long, and kernels at 0.8 of the speed": (True, {"speed": 0.8}),
+    "texts as long, and a quarter of the bandwidth": (True, {"link": 0.25}),
+    "all three": (True, {"link": 0.25, "speed": 0.8}),
+}
+
+
+def assumptions() -> pd.DataFrame:
+    """Return Tessel's throughput over tensor parallelism's on Flava, by assumption and samples.
+
+    Periods are the load of the busiest GPU: each has one block besides those on all GPUs at most,
+    and nothing is kept, so that a schedule without bubbles exists.
+    """
+    found: dict[int, list[float]] = {}
+    for samples in SAMPLES:
+        given = models.costs_of(f"flava-k-4-infer-s{samples}")
+        image, text, joint = given.parts
+        # The layers that join both read twice an image's tokens if texts are as long.
+        longer = 2 * image.kept / joint.kept
+        wide = replace(joint, seconds=longer * joint.seconds, kept=longer * joint.kept)
+        for is_long, changes in ASSUMPTIONS.values():
+            parts = (image, image, wide) if is_long else (image, text, joint)
+            costs = OtherCosts(**{**vars(given), "parts": parts}, **changes)
+            k, tensor_parallel = (max(models.DRAW[shape](costs, 4).loads) for shape in ("k", "tp"))
+            found.setdefault(samples, []).append(tensor_parallel / k)
+    return pd.DataFrame(found, index=list(ASSUMPTIONS))
+
+
+def figure_15_assumed(found: pd.DataFrame) -> str:
+    """Return ratios of throughputs under assumptions, by samples in a micro-batch."""
+    lines = [[name, *(f"{one:.2f}" for one in row)] for name, row in found.iterrows()]
+    head = [f"{n} sample{'s' if n > 1 else ''}" for n in found.columns]
+    return markdown(["assumption", *head], lines)
+
+
 def _range(values: "pd.Series[float]", digits: int) -> str:
     return f"{values.min():.{digits}f} to {values.max():.{digits}f}"
 
 
 def tessel() -> Filling:
-    """Return Table II, Figures 3, 9, 11 to 15 and 17, periods, and what the paper claims."""
+    """Return Table II, Figures 3, 9 to 15 and 17, periods, and what the paper claims."""
     all_at_once, of_figure_3 = figure_3()
+    by_phase, of_figure_10 = figure_10()
     by_memory, sentences = figure_9()
-    flava = inference()
+    flava, assumed = inference(), assumptions()
     ms, speed = (flava.pivot_table(one, "samples", "shape") for one in ("ms", "speed"))
     seconds, own = one_sample().set_index("schedule"), periods()
     assert own["seconds"][own["devices"] > 4].median() >= 9.8
@@ -376,15 +544,18 @@ def tessel() -> Filling:
             "figure 12": rates("memory"),
             "figure 3": all_at_once,
             **by_memory,
+            "figure 10": by_phase,
             "periods": period_table(),
             "figure 13": training("gpt"),
             "figure 14": training("mt5"),
             "figure 17": figure_17(),
             "figure 15": figure_15(flava),
+            "figure 15, assumptions": figure_15_assumed(assumed),
         },
         [
             of_figure_3,
             *sentences,
+            *of_figure_10,
             f"Medians: {four['seconds'].median():.2f} s on 4 devices ({len(four)} searches, "
             f"{limited[0]} ended by the limit of 30 s), more than 10 s on 8 and 16 ({limited[1]} "
             f"of {len(more)} ended by the limit of 10 s); to the period, "
@@ -400,6 +571,7 @@ def tessel() -> Filling:
             "up to 1.4 | GPT {} ({} GPUs), mT5 {} ({} GPUs)".format(*most("1F1B+")),
             f"up to 1.9 | up to {ratio.max():.1f}",
             f"up to 38 % | {_range(100 * (1 - ms['k'] / ms['v']), 0)} %",
+            f"but all three give {_range(assumed.loc['all three'], 2)}",
             f"tensor parallelism's | 1.5 | {_range(speed['k'] / speed['tp'], 2)}",
             f"busiest device waits {_range(seconds.loc['Tessel', 'wait'], 1)} % of the time, that "
             f"of 1F1B+ {_range(seconds.loc['1F1B+', 'wait'], 1)} % (Figure 16)",
