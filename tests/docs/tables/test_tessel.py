@@ -49,3 +49,23 @@ def test_periods_are_no_less_than_bounds() -> None:
     found = tessel.periods()
     assert found.groupby("devices").size().to_dict() == {4: 10, 8: 18, 16: 18}
     assert (found[["tessel", "modulo"]].min(axis="columns") >= found["bound"]).all()
+
+
+def test_without_other_assumptions_throughputs_are_those_of_stored_periods() -> None:
+    """Loads of the busiest GPU give the ratios of the periods that searches have found."""
+    found = tessel.inference().pivot_table("speed", "samples", "shape")
+    assumed = tessel.assumptions()
+    plain = assumed.loc["as in the table above"]
+    assert plain.tolist() == pytest.approx((found["k"] / found["tp"]).tolist(), rel=1e-3)
+    assert (assumed.loc["all three"] > assumed.drop(index="all three").max()).all()
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_phases_add_up_to_a_whole_search(lazy: bool) -> None:
+    """X needs Z3 for warm-up and cool-down, and the rest of the time is the repetends'."""
+    pytest.importorskip("z3")
+    sample = tessel.MicrobatchInstance.of(tessel.shapes.load("x-4-train"), memory=16)
+    seconds = tessel._seconds_by_phase(sample, lazy, seed=1)
+    parts = [seconds[name] for name in tessel.PHASES[:3]]
+    assert min(parts) > 0
+    assert sum(parts) == pytest.approx(seconds["whole"])
