@@ -318,11 +318,11 @@ def figure_10() -> tuple[str, list[str]]:
     shares = [100 * lazy[name] / lazy["whole"] for name in PHASES[:2]]
     ended = each["whole"] < PHASES_SECONDS
     over = (each["whole"] / lazy["whole"])[ended]
-    return markdown(head, lines, 2), [
+    made = f"(Run of {rows['date'].max()}, commit {rows['commit'].max()}.)"
+    return f"{markdown(head, lines, 2)}\n\n{made}", [
         f"take {shares[0].min():.1f} to {shares[0].max():.0f} % of the time of lazy searches, and "
         f"warm-ups {_range(shares[1], 0)} %",
         f"each time takes {_range(over, 1)} times as long",
-        f"one that the limit ends; {rows['date'].max()}, commit {rows['commit'].max()})",
     ]
 
 
